@@ -98,6 +98,10 @@ def _sentence(language: str, result: Result, faults: Sequence[Seat], state: Stat
         return shown_name(names[seat]) or _PLAYER[language].format(number=seat + 1)
 
     parts = [_FAULTS[result.scores[seat].cause][language].replace("{name}", name(seat)) for seat in faults]
+    outcome = state.outcome()
+    reason = None if faults or outcome is None else view_of(state).end_words(outcome)
+    if reason is not None:
+        parts.append(reason[language])
     match result.winners:
         case ():
             parts.append(_NOBODY[language])

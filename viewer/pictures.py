@@ -276,8 +276,10 @@ class BlokusDrawing(Drawing):
         name = color["name"]
         canvas.badge(left, top, 18, 18, name, SMALL)
         words = f"{name} {color['points']}"
-        if not color["isInGame"]:
-            words += ", out of the game"
+        if not color["remaining"]:
+            words += ", all pieces placed"
+        elif not color["isInGame"]:
+            words += ", cannot place any more"
         elif is_to_move:
             words += ", to move"
         canvas.text(left + 26, top, words, TEXT, width=_PANEL - MARGIN - 26)

@@ -78,7 +78,7 @@ export class StatusPanel {
       const illegal = record.end.illegal;
       if (illegal) {
         refill(this.refused,
-          el("strong", { text: t("game.refused", { player: record.playerName(illegal.player), piece: illegal.piece ?? t("game.theMove") }) }), " ",
+          el("strong", { text: t("game.refused", { player: record.playerName(illegal.player), piece: illegal.piece ? drawing.pieceName(illegal.piece) : t("game.theMove") }) }), " ",
           localized(illegal.words ?? illegal.rule),
           illegal.text ? el("pre", { class: "server-text", text: localized(illegal.text), tabindex: "0" }) : null);
       }
