@@ -157,7 +157,7 @@ class BlokusView(View):
         return _PIECES
 
     def end_words(self, _outcome: Outcome) -> Words:
-        return {"de": "Niemand kann mehr legen", "en": "Nobody can place any more"}
+        return {"de": "Niemand kann mehr legen", "en": "nobody can place any more"}
 
     def rule_words(self, mistake: Mistake) -> Words:
         assert isinstance(mistake, BlokusMistake)

@@ -155,8 +155,8 @@ class HaseUndIgelView(View):
 
     def end_words(self, outcome: Outcome) -> Words:
         if outcome.reason == GOAL:
-            return {"de": "Das Ziel ist erreicht", "en": "The goal is reached"}
-        return {"de": "Alle Runden sind gespielt", "en": "All rounds are played"}
+            return {"de": "Das Ziel ist erreicht", "en": "the goal is reached"}
+        return {"de": "Alle Runden sind gespielt", "en": "all rounds are played"}
 
     def rule_words(self, mistake: Mistake) -> Words:
         assert isinstance(mistake, HaseUndIgelMistake)

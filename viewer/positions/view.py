@@ -79,7 +79,7 @@ class View:
         return {}
 
     def end_words(self, _outcome: Outcome) -> Words | None:
-        """Return why a game ended by the rules, as the beginning of a sentence in both languages; None if unknown."""
+        """Return why a game ended by the rules, as the end of a sentence after a colon; None if that is not known."""
         return None
 
     def rule_words(self, mistake: Mistake) -> Words:
