@@ -33,6 +33,7 @@ from spielleiter.viewer.web.administration import AdminSessions, admin_routes
 from spielleiter.viewer.web.analysis_routes import analysis_routes
 from spielleiter.viewer.web.answers import Application, WebError, error_response, json_response
 from spielleiter.viewer.web.bodies import BodyBudget
+from spielleiter.viewer.web.downloads import download_routes
 from spielleiter.viewer.web.followed_games import FollowedGames
 from spielleiter.viewer.web.game_server import Connect, GameServer
 from spielleiter.viewer.web.guard import Guard
@@ -92,6 +93,7 @@ class Site:
             *room_routes(self.hub, self.server.look_for),
             *replay_routes(store),
             *analysis_routes(store, self.hub),
+            *download_routes(store, self.hub),
             *seat_routes(seats, self.hub, store.state),
             *admin_routes(self.server, sessions),
         ]
