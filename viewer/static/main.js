@@ -48,7 +48,7 @@ function embeddedView() {
   const element = el("div", { class: "page wide" });
   const { parts } = parseAddress(location.hash);
   const shown = showReplay(element, game, null, plyOf(parts[1]), replaceAddress);
-  return { title: game.title || t("replay.title"), element, setPly: (ply) => shown.view.playback.jump(ply ?? 0), dispose: shown.dispose };
+  return { title: game.title || t("replay.title"), element, setPly: (ply) => shown.view.goTo(ply ?? 0), dispose: shown.dispose };
 }
 
 // Shows the view of the address. A view that is shown already only goes to the ply of the address.

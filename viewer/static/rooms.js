@@ -171,6 +171,7 @@ export function roomView(id, ply, replaceAddress) {
       },
       actions: [playOn],
       extras: [admin.element, analysis.element],
+      result: { explain: () => analysis.explain(), files: `${path}/file` },
     });
     const filler = new GapFiller(path, view);
     const follow = (event) => {
@@ -194,7 +195,7 @@ export function roomView(id, ply, replaceAddress) {
   return {
     title: t("room.title"),
     element,
-    setPly: (at) => view?.playback.jump(at ?? view.record.lastPly),
+    setPly: (at) => view?.goTo(at ?? view.record.lastPly),
     dispose: () => {
       isDisposed = true;
       for (const disposable of disposables) disposable.dispose();

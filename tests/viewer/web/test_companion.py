@@ -105,8 +105,7 @@ async def test_a_missing_folder_of_matches_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     for name, why in (("missing", "there is no such folder so far"), ("file", "is a file, expected a folder")):
         async with serving(companion=open_pages, viewer=LOOPBACK, viewer_matches=tmp_path / name) as harness:
-            await logged(harness, "viewer_started")
-        (ignored,) = harness.logged("setting_ignored")
+            ignored = await logged(harness, "setting_ignored")
         assert ignored["setting"] == f"viewerMatches {tmp_path / name} ({why})"
     async with serving(companion=open_pages, viewer=LOOPBACK, viewer_matches=tmp_path) as harness:
         await logged(harness, "viewer_started")
