@@ -13,10 +13,13 @@ from msgspec import structs
 from spielleiter.cli.completion import completing, editions_of_games, game_option_values, game_types
 from spielleiter.cli.ctrl_c import EXIT_INTERRUPTED
 from spielleiter.cli.running import run_async
+from spielleiter.common.data_folder import data_folder
 from spielleiter.common.process import HANGUP, hide_this_process, stop_signals
 from spielleiter.server.config import IGNORED, PROPERTIES_FILE, SETTINGS, Config, load_config
 from spielleiter.server.setting import Setting
 
+RECENT_GAMES: Final = "recent-games"
+"""The folder of the recent games, in the user's data folder."""
 _VALUES: Final[Mapping[str, Callable[[], Iterable[str]]]] = MappingProxyType(
     {
         "default_game": game_types,
@@ -83,6 +86,13 @@ def _serve(config: str | None, plugins: str | None, **options: Any) -> None:
             if (why := game_option_problem(edition, name, value)) is not None
         ]
         loaded = structs.replace(loaded, ignored=(*loaded.ignored, *ignored))
+    if loaded.recent_games and loaded.replay_directory is None:
+        folder = data_folder(os.environ)
+        if folder is None:
+            why = "recentGames (this user has no data folder; saveReplay names another one)"
+            loaded = structs.replace(loaded, ignored=(*loaded.ignored, why))
+        else:
+            loaded = structs.replace(loaded, recent_directory=folder / RECENT_GAMES)
     run(loaded)
 
 

@@ -119,6 +119,9 @@ settings.load_profile("project")
 # or remove the variable. Loading the pages costs processor time at every start.
 os.environ["SPIELLEITER_VIEWER"] = "off"
 
+# They keep no games in the folder of whoever runs the tests.
+os.environ["SPIELLEITER_RECENT_GAMES"] = "0"
+
 # A shell without job control starts background commands with SIGINT ignored, and child processes inherit that. A signal
 # that has a handler here is reset to its default in the programs that tests start and interrupt.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN and threading.current_thread() is threading.main_thread():
