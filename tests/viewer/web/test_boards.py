@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from trio.testing import wait_all_tasks_blocked
 
@@ -16,7 +18,7 @@ async def test_a_stream_has_the_list_and_each_game_by_its_number(monkeypatch: py
         rooms = [await play_game(pages, "first", "illegal") for _ in range(2)]
         path = f"/api/boards/events?room={rooms[0]}&room=unknown&room={rooms[1]}"
         stream = await pages.open(path)
-        found = {}
+        found: dict[str, Any] = {}
         while found.keys() != {"gone-1", "rooms", "position-0", "position-2"}:
             name, data = await stream.next()
             found[name] = data
