@@ -193,6 +193,25 @@ def feed_events() -> str:
     return table(("event", "fields", "meaning"), rows)
 
 
+# -- addresses --------------------------------------------------------------------------------------------------------
+
+
+def viewer_addresses() -> str:
+    """The addresses of the pages that are for scripts, with the texts below the functions that answer."""
+    rows = []
+    for path in sorted((ROOT / "viewer" / "web").glob("*.py")):
+        for maker in ast.parse(path.read_text(encoding="utf-8")).body:
+            if not isinstance(maker, ast.FunctionDef):
+                continue
+            answers = {each.name: each for each in maker.body if isinstance(each, ast.AsyncFunctionDef)}
+            for call in (each for each in ast.walk(maker) if isinstance(each, ast.Call)):
+                match call:
+                    case ast.Call(ast.Name("Route"), [ast.Constant(str(address)), ast.Name(answer)], keywords):
+                        if text := ast.get_docstring(answers[answer]):
+                            rows.append((code(f"{'POST' if keywords else 'GET'} {address}"), prose(text)))
+    return table(("address", "answer"), sorted(rows, key=lambda row: row[0].strip("`").partition(" ")[2]))
+
+
 # -- checks -----------------------------------------------------------------------------------------------------------
 
 
@@ -421,6 +440,7 @@ PARTS: Final[Mapping[str, Callable[..., str]]] = {
     "packets": packets,
     "refusals": refusals,
     "feed-events": feed_events,
+    "viewer-addresses": viewer_addresses,
     "conditions": conditions,
     "package-faults": package_faults,
     "runtime-faults": faults_when_run,

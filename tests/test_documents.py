@@ -412,10 +412,10 @@ def test_what_a_client_sees_and_what_a_loss_means(connect: Callable[..., Convers
 
 def test_the_admin_protocol(connect: Callable[..., Conversation]) -> None:
     (prepare, prepared, observe, observed, join_1, join_2, start, step, stepped, pause, paused, cancel, cancelled,
-     again, refused, goodbye, end, _) = blocks_of(
+     again, refused, goodbye, end) = blocks_of(
         "The admin protocol",
         "to", "from", "to", "from", "to", "to", "from", "to", "from", "to", "from", "to", "from",
-        "to", "from", "to", "from", "to",
+        "to", "from", "to", "from",
     )  # fmt: skip
     move = blocks("docs/protocol.md", "xml", "What a client sees")[3]
     admin = connect()

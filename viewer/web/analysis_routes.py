@@ -49,6 +49,10 @@ def analysis_routes(store: ReplayStore, hub: Hub, command: tuple[str, ...] = COM
     running = trio.CapacityLimiter(1)
 
     async def analyse(request: Request) -> Response:
+        """Server-sent events for `{"replay": …}` or `{"room": …}` of a game that is over.
+
+        They are `progress`, then `result` or `failed`.
+        """
         form = await read_json(request, _AnalysisForm)
         if (form.replay is None) == (form.room is None):
             raise WebError(

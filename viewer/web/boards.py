@@ -27,6 +27,10 @@ def board_routes(hub: Hub, look_for: Callable[[str], Awaitable[None]]) -> list[B
     """Return the route; `look_for` is awaited with the id of a room before its game is looked up."""
 
     async def events(request: Request) -> Response:
+        """Server-sent events for at most four games, `?room=A&room=B`.
+
+        They are `rooms`, and for the game at index N `position-N`, or `gone-N`.
+        """
         rooms = request.query_params.getlist("room")
         if len(rooms) > MOST_BOARDS:
             raise WebError(

@@ -48,6 +48,7 @@ def download_routes(store: ReplayStore, hub: Hub, command: tuple[str, ...] = COM
     makers: Counter[str] = Counter()
 
     async def room_file(request: Request) -> Response:
+        """A game that is over as a file: `replay`, `html`, `gif`, or `png` (`?ply=N`: of this position)."""
         room_id = request.path_params["room"]
         if request.path_params["form"] == "replay":
             return _replay_file(room_id, await replay_of_room(hub, room_id))
@@ -59,6 +60,7 @@ def download_routes(store: ReplayStore, hub: Hub, command: tuple[str, ...] = COM
         return await made(request, room_id, game)
 
     async def replay_file(request: Request) -> Response:
+        """The same for a replay."""
         name = request.path_params["name"]
         if request.path_params["form"] == "replay":
             return _replay_file(name, await store.content(name))

@@ -173,12 +173,14 @@ def application(routes: Sequence[BaseRoute], bodies: BodyBudget | None = None) -
 
 def _health_routes(server: GameServer) -> list[Route]:
     async def healthz(_request: Request) -> Response:
+        """Text: whether new games can be played (200), or the server stops or cannot be reached (503)."""
         # whether new games can be played
         if not server.is_connected:
             return PlainTextResponse("no connection to the game server\n", 503)
         return PlainTextResponse("stopping\n", 503) if server.games.is_stopping else PlainTextResponse("ok\n")
 
     async def show_metrics(_request: Request) -> Response:
+        """The figures of the server, in the format of Prometheus."""
         return Response(await server.metrics(), headers={"content-type": METRICS_TYPE})
 
     return [Route("/healthz", healthz), Route("/metrics", show_metrics)]
@@ -213,6 +215,7 @@ def _page_routes(server: GameServer, *, has_admins: bool) -> list[BaseRoute]:
         return FileResponse(STATIC / "index.html", headers={"cache-control": _FRESH})
 
     async def show(_request: Request) -> Response:
+        """The version, the games, the built-in players, and where programs reach the server."""
         host, port = server.address
         return json_response(
             {
