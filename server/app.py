@@ -120,7 +120,7 @@ class Server:
         self.pauses = PauseMeter()
         """Those of the garbage collector, if the process measures them."""
         self.metrics = Metrics(self.stream, self.board.snapshot, self.pauses)
-        self.lobby.metrics = lambda: self.metrics.text().decode()
+        self.lobby.metrics = self.metrics.text
         self.lobby.follow = self._follow
         self._feed: Feed | None = None
         self.background: list[Callable[[], Awaitable[None]]] = [

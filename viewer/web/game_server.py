@@ -102,7 +102,7 @@ class GameServer:
         self._connect: Connect = connect or partial(open_transport, *address)
         self._admin: AdminClient | None = None
         """The connection over which the games are followed; None while there is none."""
-        self._metrics = b""
+        self._metrics = ""
         self._metrics_at = -METRICS_AGE
         self._asking_metrics = trio.Lock()
         self._tasks: trio.Nursery | None = None
@@ -234,7 +234,7 @@ class GameServer:
             raise unknown_room(room_id)
         await self._ask(game.edition, act, 409)
 
-    async def metrics(self) -> bytes:
+    async def metrics(self) -> str:
         """Return the figures of the server in the format of Prometheus, at most a second old. Raises WebError."""
         async with self._asking_metrics:
             if trio.current_time() - self._metrics_at >= METRICS_AGE:
@@ -242,7 +242,7 @@ class GameServer:
                     raise _OUT_OF_REACH
                 try:
                     with trio.fail_after(REQUEST_TIMEOUT):
-                        self._metrics = (await self._admin.metrics()).encode()
+                        self._metrics = await self._admin.metrics()
                 except (ClientError, trio.TooSlowError):
                     raise _OUT_OF_REACH from None
                 self._metrics_at = trio.current_time()
