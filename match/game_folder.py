@@ -101,6 +101,7 @@ class BoundedFile(ABC, Generic[T]):
         self._size_waiting = 0
         if self._buffered_bytes >= BUFFERED_BYTES:
             if self._file is None:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
                 self._file = gzip_ng.open(self._path, "wb", LEVEL)
             self._flush(self._file)
 
