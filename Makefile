@@ -126,7 +126,7 @@ FUZZ_SECONDS ?= $(shell echo $$((6 * $(or $(FACTOR),10))))
 
 fuzz: setup-dev ## run the random tests with new examples, then fuzz-guided (make fuzz FACTOR=100 does ten times as much)
 	@FUZZ_FACTOR=$(or $(FACTOR),10) $(PY) -m pytest --quiet --numprocesses auto -o faulthandler_timeout=0 \
-	    tests/protocol/test_cuts.py tests/server/net/test_session_fuzz.py
+	    tests/protocol/test_cuts.py tests/server/net/test_session_fuzz.py tests/server/test_feed.py
 	@$(MAKE) --no-print-directory fuzz-guided FUZZ_SECONDS=$(FUZZ_SECONDS)
 
 # The lock is empty where atheris has no wheels.

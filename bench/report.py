@@ -30,7 +30,7 @@ COMPARED: Final = (
 """What is compared with the bare wire: figure, number of games at once, bound, and whether this is a lower bound."""
 LEAST_OF_100_GAMES: Final = 0.8
 """The throughput with 500 games as a fraction of that with 100."""
-MOST_START: Final = 1.6
+MOST_START: Final = 1.4
 """The time until the server accepts connections, as a multiple of the start time of bare Python."""
 KEPT_COST: Final = "runner's processor, a game of kept programs"
 MATCH_BOUNDS: Final = (

@@ -140,19 +140,19 @@ class _Game:
 
     def html(self) -> bytes:
         """One page that needs no server."""
-        from spielleiter.viewer.page import render_page
-
-        return render_page(self.json)
+        return self._export("html", -1)
 
     def picture(self, ply: int | None, *, is_animated: bool) -> bytes:
         """The position after `ply` moves (None: the last one) as PNG, or the whole game as GIF."""
+        return self._export("gif" if is_animated else "png", -1 if ply is None else ply)
+
+    def _export(self, form: str, ply: int) -> bytes:
+        from spielleiter.viewer.exports import INSTALL_PICTURES, PicturesMissingError, export_game
+
         try:
-            from spielleiter.viewer.pictures import render_gif, render_png
-        except ImportError as error:
-            raise Misuse(
-                f"--png and --gif need Pillow ({error}); install it with: pip install 'spielleiter[pictures]'"
-            ) from None
-        return render_gif(self.json) if is_animated else render_png(self.json, -1 if ply is None else ply)
+            return export_game(self.json, form, ply)
+        except PicturesMissingError as error:
+            raise Misuse(f"--png and --gif need Pillow ({error}); install it with: {INSTALL_PICTURES}") from None
 
 
 # -- the terminal -------------------------------------------------------------------------------------------------

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -13,10 +16,13 @@ from msgspec import structs
 from spielleiter.cli.completion import completing, editions_of_games, game_option_values, game_types
 from spielleiter.cli.ctrl_c import EXIT_INTERRUPTED
 from spielleiter.cli.running import run_async
+from spielleiter.common.data_folder import data_folder
 from spielleiter.common.process import HANGUP, hide_this_process, stop_signals
 from spielleiter.server.config import IGNORED, PROPERTIES_FILE, SETTINGS, Config, load_config
 from spielleiter.server.setting import Setting
 
+RECENT_GAMES: Final = "recent-games"
+"""The folder of the recent games, in the user's data folder."""
 _VALUES: Final[Mapping[str, Callable[[], Iterable[str]]]] = MappingProxyType(
     {
         "default_game": game_types,
@@ -83,6 +89,13 @@ def _serve(config: str | None, plugins: str | None, **options: Any) -> None:
             if (why := game_option_problem(edition, name, value)) is not None
         ]
         loaded = structs.replace(loaded, ignored=(*loaded.ignored, *ignored))
+    if loaded.recent_games and loaded.replay_directory is None:
+        folder = data_folder(os.environ)
+        if folder is None:
+            why = "recentGames (this user has no data folder; saveReplay names another one)"
+            loaded = structs.replace(loaded, ignored=(*loaded.ignored, why))
+        else:
+            loaded = structs.replace(loaded, recent_directory=folder / RECENT_GAMES)
     run(loaded)
 
 
@@ -107,6 +120,7 @@ def run(config: Config) -> None:
     """Serve until a signal to stop. Raises StartError, and Exit if a second signal has aborted the shutdown."""
     import trio
 
+    from spielleiter.server.app import Companion
     from spielleiter.server.app import serve as serve_connections
     from spielleiter.viewer.web.companion import open_pages
 
@@ -134,9 +148,16 @@ def run(config: Config) -> None:
                         stop.set()
 
             await nursery.start(watch_signals)
-            await serve_connections(config, stop=stop, companion=open_pages, recorder=recorder)
+            await serve_connections(config, stop=stop, companion=companion, recorder=recorder)
             nursery.cancel_scope.cancel()
 
-    run_async(main)
+    with contextlib.ExitStack() as stack:
+        companion: Companion = open_pages
+        if sys.platform == "linux" and (config.viewer or config.metrics):
+            from spielleiter.viewer.web.page_starter import forked_starter
+
+            starter = stack.enter_context(forked_starter())  # before there are threads
+            companion = partial(open_pages, start=starter.start)
+        run_async(main)
     if is_cut_short:
         raise click.exceptions.Exit(EXIT_INTERRUPTED)

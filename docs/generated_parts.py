@@ -24,12 +24,15 @@ from lxml import etree
 
 from spielleiter.cli.cli import cli
 from spielleiter.cli.manual import commands
+from spielleiter.contest import runtime_faults
 from spielleiter.match.plan import MatchSetup
 from spielleiter.match.records import GameRecord
 from spielleiter.match.reports.tournament_reports import RatingEntry, TournamentFile
 from spielleiter.match.summary import Summary
 from spielleiter.match.verdict import Attempt, Verdict
-from spielleiter.protocol import messages
+from spielleiter.programs.contest_conditions import REPORTED
+from spielleiter.programs.packages import faults
+from spielleiter.protocol import feed, messages
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.server import events
@@ -176,6 +179,70 @@ def all_metrics() -> str:
             continue  # the client's own time stamps
         rows.append((code(name), family.type, ", ".join(map(code, labels)), prose(family.documentation)))
     return table(("metric", "type", "labels", "meaning"), rows)
+
+
+def feed_events() -> str:
+    """Every event of the feed, as it is on the wire."""
+    rows = []
+    for kind in typing.get_args(feed.FeedEvent):
+        names = dict(zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True))
+        meaning = re.sub(r"\bNone\b", "`null`", prose(kind.__doc__))
+        for name, on_the_wire in names.items():
+            meaning = meaning.replace(code(name), code(on_the_wire))
+        rows.append((code(kind.__struct_config__.tag), ", ".join(map(code, names.values())), meaning))
+    return table(("event", "fields", "meaning"), rows)
+
+
+# -- addresses --------------------------------------------------------------------------------------------------------
+
+
+def viewer_addresses() -> str:
+    """The addresses of the pages that are for scripts, with the texts below the functions that answer."""
+    rows = []
+    for path in sorted((ROOT / "viewer" / "web").glob("*.py")):
+        for maker in ast.parse(path.read_text(encoding="utf-8")).body:
+            if not isinstance(maker, ast.FunctionDef):
+                continue
+            answers = {each.name: each for each in maker.body if isinstance(each, ast.AsyncFunctionDef)}
+            for call in (each for each in ast.walk(maker) if isinstance(each, ast.Call)):
+                match call:
+                    case ast.Call(ast.Name("Route"), [ast.Constant(str(address)), ast.Name(answer)], keywords):
+                        if text := ast.get_docstring(answers[answer]):
+                            rows.append((code(f"{'POST' if keywords else 'GET'} {address}"), prose(text)))
+    return table(("address", "answer"), sorted(rows, key=lambda row: row[0].strip("`").partition(" ")[2]))
+
+
+# -- checks -----------------------------------------------------------------------------------------------------------
+
+
+def conditions() -> str:
+    """The conditions that a contest package is checked for."""
+    return table(
+        ("condition", "key", "what the contest demands"),
+        [(each.title, code(each.key), prose(each.sentence)) for each in REPORTED],
+    )
+
+
+def _sentence(text: str) -> str:
+    """Return the sentence of a finding, without the places for values."""
+    return prose(re.sub(r"\{\w+\}", "…", text))
+
+
+def package_faults() -> str:
+    """What an inspection can find in a contest package."""
+    return table(
+        ("code", "level", "sentence"),
+        [(code(name), level.value, _sentence(text)) for name, (level, text) in faults.FAULTS.items()],
+    )
+
+
+def faults_when_run() -> str:
+    """What can show when a contest package is run."""
+    rows = []
+    for name, each in runtime_faults.FAULTS.items():
+        condition = "the game that shows it" if each.condition is None else each.condition.title
+        rows.append((code(name), each.level.value, condition, _sentence(each.sentence)))
+    return table(("code", "level", "condition", "sentence"), rows)
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
@@ -372,6 +439,11 @@ PARTS: Final[Mapping[str, Callable[..., str]]] = {
     "metrics": all_metrics,
     "packets": packets,
     "refusals": refusals,
+    "feed-events": feed_events,
+    "viewer-addresses": viewer_addresses,
+    "conditions": conditions,
+    "package-faults": package_faults,
+    "runtime-faults": faults_when_run,
     "game-record": lambda: record(GameRecord),
     "match-setup": lambda: record(MatchSetup, left_out=("password",)),
     "match-summary": lambda: record(Summary, left_out=("incidents",)),

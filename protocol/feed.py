@@ -43,8 +43,9 @@ class _Event(Struct, frozen=True, rename="camel", tag_field="event", tag=lambda 
 class ServerDescribed(_Event, frozen=True, tag="server"):
     """The first event: what the server offers, and since when it runs (a date and time with its zone).
 
-    `game_options` are those that differ from the usual ones, by name. `host` and `port` are where it listens.
-    `default_game` is the game type of a `join` that names none.
+    An element of `editions` has `edition` and `gameType`. `game_options` are those that differ from the usual ones, by
+    name. `host` and `port` are where it listens. `default_game` is the game type of a `join` that names none.
+    `has_admins` says whether people can become administrators.
     """
 
     version: str
@@ -61,7 +62,7 @@ class ServerDescribed(_Event, frozen=True, tag="server"):
 class RoomOpened(_Event, frozen=True):
     """A room waits for its players; `names` and `soft_timeouts` (None: no limit) are by seat.
 
-    `free_seats` are the seats that anyone may take, since nobody is there and they are not reserved.
+    `free_seats` is the number of seats that anyone may take, since nobody is there and they are not reserved.
     """
 
     room: str
@@ -81,7 +82,7 @@ class SeatsChanged(_Event, frozen=True):
 
 
 class GameStarted(_Event, frozen=True):
-    """A game has begun in `position`, a document that `spielleiter.protocol.positions` reads."""
+    """A game has begun in `position`, a replay as XML that holds this position only. No move is requested yet."""
 
     room: str
     names: tuple[str, str]
@@ -93,8 +94,8 @@ class GameStarted(_Event, frozen=True):
 class MovePlayed(_Event, frozen=True):
     """A move after which the game goes on, or which ends it by the rules. Now the other player's move is requested.
 
-    `ply` is the number of moves that were played in this room before, `move` is for `read_data`, and `hints` are the
-    player's debug texts.
+    `ply` is the number of moves that were played in this room before, `move` is the element `data` of the season, and
+    `hints` are the player's debug texts.
     """
 
     room: str
@@ -108,7 +109,7 @@ class MovePlayed(_Event, frozen=True):
 class ErrorSent(_Event, frozen=True):
     """A move was refused, which ends the game.
 
-    `text` is the error that the observers were sent, and `original` the refused data in it for `read_data`, if any.
+    `text` is the error that the observers were sent, and `original` the refused element `data` in it, if any.
     """
 
     room: str
@@ -146,7 +147,7 @@ class GameStepped(_Event, frozen=True):
 class GameEnded(_Event, frozen=True):
     """A game that had started is over; no move is requested any more.
 
-    `result` is for `read_data`; `think_times` are by seat and answer, also those that were not moves.
+    `result` is the element `data` of the season; `think_times` are by seat and answer, also those that were not moves.
     """
 
     room: str

@@ -18,8 +18,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 import trio
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from spielleiter.common.errors import os_error_text
 from spielleiter.common.files import write_whole
 from spielleiter.common.text import count_text
 from spielleiter.protocol.connection import Connection, Role
@@ -103,10 +104,7 @@ class Server:
             start_source(config.seed),
             starting_states,
         )
-        results_file = config.results_file
-        if results_file is None and config.replay_directory is not None:
-            results_file = config.replay_directory / RESULTS_NAME
-        self.archive = Archive(config.replay_directory, results_file, self.editions, self.stream)
+        self.archive = self._open_archive()
         self.stream.on(events.GameEnded, self.archive.game_ended)
         self.stream.on(events.GameEnded, lambda game: self.lobby.scores.add(game.result))
         self.stream.on(events.RoomClosed, lambda _closed: self._room_closed.set())
@@ -139,6 +137,27 @@ class Server:
         self._connection_count = 0
         self._most_connections = config.connections
         self._room_closed = trio.Event()
+
+    def _open_archive(self) -> Archive:
+        """Return what saves games. Raises StartError, but not for recent games, which the server can do without."""
+        config = self.config
+        results_file = config.results_file
+        if config.replay_directory is not None:
+            results_file = results_file or config.replay_directory / RESULTS_NAME
+        elif config.recent_directory is not None:
+            try:
+                # for the eyes of this user only, since there are names of players in it
+                config.recent_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+                return Archive(
+                    config.recent_directory, results_file, self.editions, self.stream, most_games=config.recent_games
+                )
+            except OSError as error:
+                why = f"{config.recent_directory}: cannot be made ({os_error_text(error)})"
+            except StartError as error:
+                why = str(error).removeprefix("saveReplay ")
+            ignored = f"recentGames ({why})"
+            self.config = structs.replace(config, recent_directory=None, ignored=(*config.ignored, ignored))
+        return Archive(config.replay_directory, results_file, self.editions, self.stream)
 
     # -- running ----------------------------------------------------------------------------------------------------
 

@@ -4,13 +4,15 @@ Invariants: the line is written before the players receive the result, or waits 
 event says how many are waiting. No other server writes to the directory, so a line never names the replay of another
 game. Replays are written in a thread, completely or not at all. They are encoded on the event loop, a few packets at a
 time, because a thread that computes would keep the interpreter from the loop for milliseconds. No failure here affects
-a game or ends the server.
+a game or ends the server. An archive of recent games takes a bounded share of the time, whatever is played: of games
+that end faster than it writes, the older ones are left out.
 """
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import gzip
 import json
 import os
 from collections import deque
@@ -31,8 +33,11 @@ from spielleiter.server import events
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.errors import StartError
 from spielleiter.server.replay import (
+    COMPRESSED_SUFFIX,
+    REPLAY_SUFFIX,
     free_path,
     remove_leftovers,
+    remove_oldest,
     replay_name,
     replay_pieces,
     require_writable,
@@ -49,6 +54,10 @@ BATCH_DELAY: Final = 0.25  # seconds that a replay waits for others, so that one
 BATCH_SIZE: Final = 32  # replays that are encoded and written together; each takes about 600 KiB
 LEFTOVER_AGE: Final = 3600.0  # seconds; no server takes so long to write a replay
 RETRY_INTERVAL: Final = 1.0  # seconds between attempts to write results that wait
+MOST_RECENT_BYTES: Final = 100 * 1024 * 1024
+"""The maximum size of the recent games; a compressed replay has about 30 KiB."""
+_REST: Final = 9.0  # the pause after recent games were written, as a multiple of the time that it took
+_COMPRESSION_LEVEL: Final = 4  # a third of the time of the best level
 
 _FLAGS: Final = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NONBLOCK", 0)
 """Opening does not block, even if a pipe or a device has replaced the file."""
@@ -229,7 +238,10 @@ def _save(encoded: Sequence[tuple[_Replay, bytes]]) -> list[Path | Exception]:
     outcomes: list[Path | Exception] = []
     for replay, content in encoded:
         try:
-            saved = save_replay(replay.path, content)
+            if replay.path.name.endswith(COMPRESSED_SUFFIX):
+                saved = save_replay(replay.path, gzip.compress(content, _COMPRESSION_LEVEL, mtime=0))
+            else:
+                saved = save_replay(replay.path, content)
             save_beside(saved, encoded_line({**replay.line, "replay": saved.name}))
             outcomes.append(saved)
         except Exception as error:
@@ -241,8 +253,9 @@ class Archive:
     """Saves the games that `game_ended` is called with, while `run` runs.
 
     Without a `replay_directory`, no replays are written; without a `results_file`, no results. `editions` are those of
-    the games by gameType, `now` is the wall clock. Raises StartError if a file cannot be written or another server
-    writes there. An archive that is never run has to be closed by its owner.
+    the games by gameType, `now` is the wall clock. With `most_games`, the directory has the replays of so many recent
+    games only, compressed, of `MOST_RECENT_BYTES` at most, and results do not name them. Raises StartError if a file
+    cannot be written or another server writes there. An archive that is never run has to be closed by its owner.
     """
 
     def __init__(
@@ -252,8 +265,11 @@ class Archive:
         editions: Mapping[str, Edition],
         stream: events.EventStream,
         now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
+        *,
+        most_games: int | None = None,
     ) -> None:
         self._replay_directory = replay_directory
+        self._most_games = most_games
         self._lock: FolderLock | None = None
         self._results: ResultsFile | None = None
         try:
@@ -290,14 +306,17 @@ class Archive:
         path = None
         if self._replay_directory is not None and self._is_writing:
             assert self._lock is not None
-            wanted = self._replay_directory / replay_name(edition.game_type, event.names, ended_at)
+            name = replay_name(edition.game_type, event.names, ended_at)
+            if self._most_games is not None:
+                name = name.removesuffix(REPLAY_SUFFIX) + COMPRESSED_SUFFIX
+            wanted = self._replay_directory / name
             try:
                 self._lock.hold()
                 path = free_path(wanted, self._reserved_paths)
                 self._reserved_paths.add(path)
             except OSError as error:  # only this replay is lost
                 self._stream.publish(events.ReplayFailed(event.room, str(wanted), os_error_text(error)))
-        line = result_line(event, ended_at, None if path is None else path.name)
+        line = result_line(event, ended_at, None if path is None or self._most_games is not None else path.name)
         results = self._results
         if results is not None:
             file = str(results.path)
@@ -309,6 +328,8 @@ class Archive:
                 self._stream.publish(events.ResultsWaiting(file, results.waiting, os_error_text(failure)))
         if path is not None:
             self._waiting.append(_Replay(path, edition.dialect, event.room, event.record, line))
+            if self._most_games is not None and len(self._waiting) > self._most_games:
+                self._reserved_paths.discard(self._waiting.pop(0).path)  # newer ones would have taken its place
             self._has_work.set()
 
     def _write_results(self, results: ResultsFile) -> OSError | None:
@@ -376,6 +397,7 @@ class Archive:
         await self._has_work.wait()
         with trio.move_on_after(BATCH_DELAY):
             await self._is_finishing.wait()
+        start = trio.current_time()
         batch, self._waiting = self._waiting[:BATCH_SIZE], self._waiting[BATCH_SIZE:]
         if not self._waiting and not self._is_finishing.is_set():
             self._has_work = trio.Event()
@@ -398,6 +420,18 @@ class Archive:
                 else:
                     self._reserved_paths.discard(replay.path)
                     self._stream.publish(events.ReplaySaved(replay.room, str(outcome)))
+        if self._most_games is not None:
+            await self._remove_old(self._most_games)
+            with trio.move_on_after(_REST * (trio.current_time() - start)):
+                await self._is_finishing.wait()
+
+    async def _remove_old(self, most_games: int) -> None:
+        assert self._replay_directory is not None
+        directory = self._replay_directory
+        try:
+            await trio.to_thread.run_sync(remove_oldest, directory, most_games, MOST_RECENT_BYTES)
+        except OSError as error:
+            self._stream.publish(events.ReplayFailed("", str(directory), os_error_text(error)))
 
     def _fail(self, replay: _Replay, error: Exception) -> None:
         self._reserved_paths.discard(replay.path)

@@ -162,6 +162,12 @@ class Config(Struct, frozen=True):
         other_options=("--saveReplay",),
         group="Replays",
     )
+    recent_games: int = setting(
+        "100",
+        whole_number(0, 1000),
+        "Number of the newest games whose replays are kept in the user's data folder (100 MiB at most), so that the "
+        "pages show them after a restart; 0: none. Not with saveReplay.",
+    )
     results_file: Path | None = setting(
         "",
         optional(path()),
@@ -319,6 +325,8 @@ class Config(Struct, frozen=True):
     )
     observers_per_room: int = setting("64", whole_number(0), "Maximum number of observers of a room.")
 
+    recent_directory: Path | None = None
+    """The folder of the recent games, which belongs to them alone; None: they are not kept."""
     properties_file: Path | None = None
     """The properties file that was read; None if there was none."""
     ignored: tuple[str, ...] = ()
@@ -329,6 +337,11 @@ class Config(Struct, frozen=True):
         secret = {each.field for each in SETTINGS if each.is_secret}
         shown = (f"{name}={getattr(self, name)!r}" for name in self.__struct_fields__ if name not in secret)
         return f"Config({', '.join(shown)})"
+
+    @property
+    def replay_folder(self) -> Path | None:
+        """The folder in which replays of this server are found, all of them or the recent ones; None: in none."""
+        return self.recent_directory if self.replay_directory is None else self.replay_directory
 
     @property
     def game_options(self) -> Mapping[str, str]:

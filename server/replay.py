@@ -31,6 +31,7 @@ from spielleiter.server.errors import StartError
 
 _MAX_NAME: Final = 90  # bytes of a player's name in a file name; common systems allow 255 in all
 _TEMPORARY: Final = ".replay-"
+_PREFIX: Final = "replay_"
 _PROCESS: Final = secrets.token_hex(8)  # another process may write to the same directory
 _numbers: Final = itertools.count(1)
 REPLAY_INDENT: Final = "\n"
@@ -59,10 +60,14 @@ def replay_pieces(
     yield b"\n</protocol>"
 
 
+REPLAY_SUFFIX: Final = ".xml"
+COMPRESSED_SUFFIX: Final = ".xml.gz"
+
+
 def replay_name(game_type: str, names: Sequence[str], now: datetime) -> str:
     """Return the file name that the official releases use: ``replay_<gameType>_<date>_<time>_<name>_<name>.xml``."""
     players = "_".join(cut_to(re.sub(FORBIDDEN, "_", name.replace(" ", "_")), _MAX_NAME) for name in names)
-    return portable_name(f"replay_{game_type}_{now:%Y-%m-%d_%H-%M-%S}_{players}.xml")
+    return portable_name(f"{_PREFIX}{game_type}_{now:%Y-%m-%d_%H-%M-%S}_{players}{REPLAY_SUFFIX}")
 
 
 def require_writable(directory: Path) -> None:
@@ -94,7 +99,14 @@ def free_path(path: Path, reserved: Collection[Path] = ()) -> Path:
 
 def _alternatives(path: Path) -> Iterator[Path]:
     yield path
-    yield from (path.with_stem(f"{path.stem}_{number}") for number in itertools.count(2))
+    stem, suffix = _parts(path)
+    yield from (path.with_name(f"{stem}_{number}{suffix}") for number in itertools.count(2))
+
+
+def _parts(replay: Path) -> tuple[str, str]:
+    """Return the name of a replay without its suffix, and the suffix, which says whether it is compressed."""
+    suffix = COMPRESSED_SUFFIX if replay.name.endswith(COMPRESSED_SUFFIX) else replay.suffix
+    return replay.name.removesuffix(suffix), suffix
 
 
 def save_replay(path: Path, content: bytes) -> Path:
@@ -123,7 +135,36 @@ def save_replay(path: Path, content: bytes) -> Path:
 
 def save_beside(replay: Path, content: bytes) -> None:
     """Write `content` to the ``.json`` file beside a replay, in one call. Raises OSError."""
-    _write_file(replay.with_suffix(".json"), content, os.O_TRUNC, is_synced=False)
+    _write_file(beside(replay), content, os.O_TRUNC, is_synced=False)
+
+
+def beside(replay: Path) -> Path:
+    """Return the path of the ``.json`` file beside a replay."""
+    return replay.with_name(f"{_parts(replay)[0]}.json")
+
+
+def remove_oldest(directory: Path, most_games: int, most_bytes: int) -> None:
+    """Remove compressed replays, and the files beside them, until those that are left fit both limits.
+
+    The newest ones are left. Nothing else in the directory is touched. Raises OSError.
+    """
+    sizes: dict[str, int] = {}
+    replays: list[tuple[int, str]] = []
+    with os.scandir(directory) as entries:
+        for entry in entries:
+            if entry.is_file(follow_symlinks=False):
+                status = entry.stat(follow_symlinks=False)
+                sizes[entry.name] = status.st_size
+                if entry.name.startswith(_PREFIX) and entry.name.endswith(COMPRESSED_SUFFIX):
+                    replays.append((status.st_mtime_ns, entry.name))
+    total = 0
+    for number, (_, name) in enumerate(sorted(replays, reverse=True), 1):
+        replay = directory / name
+        total += sizes[name] + sizes.get(beside(replay).name, 0)
+        if number > most_games or total > most_bytes:
+            # first the names, so that none is left without its replay
+            beside(replay).unlink(missing_ok=True)
+            replay.unlink(missing_ok=True)
 
 
 def _write_file(path: Path, content: bytes, mode: int, *, is_synced: bool) -> None:

@@ -1,7 +1,7 @@
 """The worked example of docs/adding-a-game.md works, and nothing else is needed.
 
-The page is applied to a copy of the project whose path contains spaces and an umlaut. Everything runs there in separate
-processes, which import the copy.
+The example is applied to a copy of the project whose path contains spaces and an umlaut. Everything runs there in
+separate processes, which import the copy.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from typing import Any, Self
 import pytest
 from playwright.sync_api import expect
 
-from tests.documents import ROOT, Block, blocks
+from tests.documents import ROOT
 from tests.timeouts import HANG_TIMEOUT
 from tests.viewer.browser.browsers import Visit, expect_ply, started_browser
 
-PAGE = "docs/adding-a-game.md"
+EXAMPLE = ROOT / "examples" / "nim"
 GAME = ("--game", "nim")
 NOT_COPIED = shutil.ignore_patterns(".*_cache", ".coverage*", ".git", ".hypothesis", ".venv*", "__pycache__", "venv*")
 RELAYED = ("PYTEST_", "COV_CORE_", "COVERAGE_", "SPIELLEITER_", "PYTHON")
@@ -34,7 +34,7 @@ RELAYED = ("PYTEST_", "COV_CORE_", "COVERAGE_", "SPIELLEITER_", "PYTHON")
 EDITION_NAMES = re.compile(r"\b(?:EDITIONS|choose_editions|CURRENT_SEASON|COMMANDS|DOCUMENTS|SOURCES)\b")
 """What a test mentions that runs over all games, over their tables, or over the files of the project."""
 NOT_AGAIN = ("tests/bench", "tests/viewer/browser", "tests/test_documents.py", "tests/test_adding_a_game.py")
-"""Measurements, the tests of the page, which play the games of the contest, and what applies this page again."""
+"""Measurements, the tests of the page, which play the games of the contest, and what applies the example again."""
 
 
 def files_with_all_games(folder: Path) -> list[str]:
@@ -44,60 +44,51 @@ def files_with_all_games(folder: Path) -> list[str]:
     return [name for name in names if not name.startswith(NOT_AGAIN)]
 
 
-# -- applying the page ----------------------------------------------------------------------------------------------
-
-
-def file_named_before(block: Block) -> str:
-    """The new file that the paragraph before a block names."""
-    named = re.findall(r"`([\w/]*nim[\w/]*\.(?:py|js))`", block.lead)
-    assert len(named) == 1, f"no file is named before {block}, or several"
-    return str(named[0])
+# -- applying the example -------------------------------------------------------------------------------------------
 
 
 def patched(text: str, diff: str) -> str:
-    """`text` with a diff applied whose hunks have no line numbers: the text they replace must occur exactly once.
+    """`text` with a diff applied, without its line numbers: the text that a hunk replaces must occur exactly once.
 
-    A hunk that is applied already, by somebody who follows the page in the project itself, changes nothing.
+    A hunk that is applied already, by somebody who adds the example to the project itself, changes nothing.
     """
-    for hunk in re.split(r"^@@\n", diff, flags=re.MULTILINE)[1:]:
+    for hunk in re.split(r"^@@.*\n", diff, flags=re.MULTILINE)[1:]:
         lines = hunk.splitlines(keepends=True)
         if set(text.splitlines(keepends=True)).issuperset(line[1:] for line in lines if line[0] == "+"):
             continue
         old = "".join(line[1:] for line in lines if line[0] in " -")
-        assert text.count(old) == 1, f"{PAGE}: its diff no longer fits, correct these lines:\n{old}"
+        assert text.count(old) == 1, f"examples/nim/entries.diff no longer fits, correct these lines:\n{old}"
         text = text.replace(old, "".join(line[1:] for line in lines if line[0] in " +"))
     return text
 
 
-def patches(block: Block) -> dict[str, str]:
+def patches(diff: str) -> dict[str, str]:
     """The hunks of a diff, by the file that they change."""
-    parts = re.split(r"^--- a/.*\n\+\+\+ b/(.*)\n", block.text, flags=re.MULTILINE)
+    parts = re.split(r"^--- a/.*\n\+\+\+ b/(.*)\n", diff, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
 
 def apply(folder: Path) -> tuple[list[str], list[str]]:
     """Do in `folder` what the page says; return the names of the new files, and of those that it changes."""
     new, changed = [], []
-    for block in blocks(PAGE):
-        if block.language in {"python", "js"}:
-            name = file_named_before(block)
-            path = folder / name
-            assert not path.exists() or path.read_text("utf-8") == block.text, f"{path} is there already, but differs"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(block.text, encoding="utf-8")
-            new.append(name)
-        elif block.language == "diff":
-            for name, hunks in patches(block).items():
-                path = folder / name
-                path.write_text(patched(path.read_text("utf-8"), hunks), encoding="utf-8")
-                changed.append(name)
+    for source in sorted(path for suffix in ("py", "js") for path in EXAMPLE.rglob(f"*.{suffix}")):
+        name = source.relative_to(EXAMPLE).as_posix()
+        path = folder / name
+        assert not path.exists() or path.read_bytes() == source.read_bytes(), f"{path} is there already, but differs"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(source, path)
+        new.append(name)
+    for name, hunks in patches((EXAMPLE / "entries.diff").read_text("utf-8")).items():
+        path = folder / name
+        path.write_text(patched(path.read_text("utf-8"), hunks), encoding="utf-8")
+        changed.append(name)
     assert new
     assert "server/editions.py" in changed
     return new, changed
 
 
 class Project:
-    """A copy of the project with the page applied."""
+    """A copy of the project with the example applied."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -39,6 +39,7 @@ _FAULTS: Final[Mapping[Cause, Words]] = {
 _WINS: Final[Words] = {"de": "{name} gewinnt", "en": "{name} wins"}
 _DRAW: Final[Words] = {"de": "Unentschieden", "en": "A draw"}
 _NOBODY: Final[Words] = {"de": "Niemand gewinnt", "en": "Nobody wins"}
+_BROKEN_OFF: Final[Words] = {"de": "Das Spiel wurde abgebrochen", "en": "the game was broken off"}
 _PLAYER: Final[Words] = {"de": "Spieler {number}", "en": "Player {number}"}
 _POINTS: Final[Words] = {"de": "{first} : {second} Punkte", "en": "{first} : {second} points"}
 _ON_BOARD: Final[Words] = {"de": "; auf dem Brett {first} : {second}", "en": "; {first} : {second} on the board"}
@@ -109,7 +110,10 @@ def _sentence(language: str, result: Result, faults: Sequence[Seat], state: Stat
     points = _POINTS[language].format(first=final[0], second=final[1])
     if final != on_board:
         points += _ON_BOARD[language].format(first=on_board[0], second=on_board[1])
-    return f"{'; '.join(parts)} ({points})."
+    outcome = state.outcome()
+    reason = None if faults else _BROKEN_OFF if outcome is None else view_of(state).end_words(outcome)
+    why = "" if reason is None else f": {reason[language]}"
+    return f"{'; '.join(parts)} ({points}){why}."
 
 
 @dataclass(frozen=True, slots=True)

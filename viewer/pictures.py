@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, Final
@@ -276,8 +276,10 @@ class BlokusDrawing(Drawing):
         name = color["name"]
         canvas.badge(left, top, 18, 18, name, SMALL)
         words = f"{name} {color['points']}"
-        if not color["isInGame"]:
-            words += ", out of the game"
+        if not color["remaining"]:
+            words += ", all pieces placed"
+        elif not color["isInGame"]:
+            words += ", cannot place any more"
         elif is_to_move:
             words += ", to move"
         canvas.text(left + 26, top, words, TEXT, width=_PANEL - MARGIN - 26)
@@ -389,33 +391,33 @@ LAST_FRAME: Final = 4000
 """Milliseconds for which it shows the last position."""
 
 
-def _draw(game: Json, positions: Sequence[Json]) -> list[Image.Image]:
-    """Return a picture of each of these positions of `game`."""
+def _draw(game: Json, positions: Iterable[Json]) -> Iterator[Image.Image]:
+    """Yield a picture of each of these positions of `game`, drawn when it is needed: one takes 2 MB."""
     drawing = _DRAWINGS.get(game["game"], Drawing)(game)
-    pictures = [Picture(drawing.width, drawing.height) for _ in positions]
-    for picture, position in zip(pictures, positions, strict=True):
+    for position in positions:
+        picture = Picture(drawing.width, drawing.height)
         drawing.draw(picture, position)
-    return [picture.image.quantize(palette=_PALETTE, dither=Image.Dither.NONE) for picture in pictures]
+        yield picture.image.quantize(palette=_PALETTE, dither=Image.Dither.NONE)
 
 
 def render_png(game: Json, ply: int = -1) -> bytes:
     """Return the picture of the position after `ply` moves as a PNG file; negative numbers count from the end."""
     buffer = io.BytesIO()
-    _draw(game, [game["positions"][ply]])[0].save(buffer, "PNG")
+    next(_draw(game, [game["positions"][ply]])).save(buffer, "PNG")
     return buffer.getvalue()
 
 
 def render_gif(game: Json) -> bytes:
     """Return all positions of a game as an animated GIF file, which is repeated without end."""
     frames = _draw(game, game["positions"])
-    durations = [FRAME] * (len(frames) - 1) + [LAST_FRAME]
+    durations = [FRAME] * (len(game["positions"]) - 1) + [LAST_FRAME]
     buffer = io.BytesIO()
-    frames[0].save(
+    next(frames).save(
         buffer,
         "GIF",
         save_all=True,
-        append_images=frames[1:],
-        duration=durations if len(frames) > 1 else LAST_FRAME,
+        append_images=frames,
+        duration=durations if len(durations) > 1 else LAST_FRAME,
         loop=0,
         optimize=False,
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
@@ -14,6 +15,7 @@ import pytest
 import trio
 
 import spielleiter.server.app
+from spielleiter.common.data_folder import data_folder
 from spielleiter.server.config import SETTINGS, Config
 from spielleiter.server.errors import StartError
 from tests.cli.background import misuse, run
@@ -131,6 +133,30 @@ def test_the_directory_for_replays_need_not_be_named(
     assert run("serve", *arguments).exit_code == 0
     assert served.config is not None
     assert served.config.replay_directory == directory
+
+
+def test_recent_games_are_kept_in_the_folder_of_the_user_unless_all_are(
+    served: _Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SPIELLEITER_RECENT_GAMES")
+    for name in ("XDG_DATA_HOME", "HOME", "LOCALAPPDATA"):
+        monkeypatch.setenv(name, str(tmp_path))
+    found = []
+    for arguments in ([], ["--recent-games", "0"], ["--save-replay", "there"]):
+        assert run("serve", *arguments).exit_code == 0
+        assert served.config is not None
+        found.append(served.config.recent_directory)
+        assert served.config.ignored == ()
+    folder = data_folder(os.environ)
+    assert folder is not None
+    assert found == [folder / "recent-games", None, None]
+    for name in ("XDG_DATA_HOME", "HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name)
+    assert run("serve").exit_code == 0
+    assert served.config is not None
+    assert served.config.recent_directory is None
+    assert served.config.ignored == ("recentGames (this user has no data folder; saveReplay names another one)",)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_file_and_environment_are_read(served: _Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

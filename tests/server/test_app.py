@@ -7,6 +7,7 @@ import io
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -182,6 +183,24 @@ async def test_other_errors_stop_the_start_before_anything_listens(
     assert (await start(editions={"chess": "r1"})).startswith("edition chess=r1: there is no such gameType")
     assert (await start(default_game="chess")).startswith("defaultGame chess: there is no such gameType")
     assert "MONO" in await start(start_piece="MONO")
+
+
+async def test_recent_games_are_kept_for_the_next_start_and_never_needed(tmp_path: Path) -> None:
+    folder = tmp_path / "data" / "recent"
+    async with serving(recent_directory=folder) as harness:
+        assert sys.platform == "win32" or folder.stat().st_mode & 0o777 == 0o700
+        assert harness.logged("setting_ignored") == []
+        with closing(Server(Config(recent_directory=folder), io.StringIO())) as second:
+            assert second.config.replay_folder is None
+            (ignored,) = second.config.ignored
+            assert ignored.startswith(f"recentGames ({folder}: another server writes to this directory; ")
+    (tmp_path / "file").touch()
+    async with serving(recent_directory=tmp_path / "file" / "recent") as harness:
+        (line,) = harness.logged("setting_ignored")
+        assert line["setting"].startswith(f"recentGames ({tmp_path / 'file' / 'recent'}: cannot be made (")
+    assert await start(recent_directory=folder, results_file=tmp_path) == (
+        f"results {tmp_path}: cannot be written to (Is a directory)"
+    )
 
 
 @pytest.mark.parametrize("stamps", [True, False])

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import trio
+from msgspec import structs
 
 from spielleiter.server import archive as module
 from spielleiter.server import events
@@ -204,6 +205,76 @@ async def test_every_game_leaves_a_line_a_replay_and_the_line_beside_it(tmp_path
             "replay": name,
         }
         assert (tmp_path / name).read_bytes().endswith(b"</protocol>")
+
+
+def kept_in(folder: Path) -> dict[str, str]:
+    """Return the rooms of the games in a folder of recent games, by the names of the replays without suffixes."""
+    lines = {path.name.removesuffix(".json"): json.loads(path.read_bytes()) for path in folder.glob("*.json")}
+    assert {f"{name}.xml.gz" for name in lines} == {path.name for path in folder.glob("replay_swc_*.xml*")}
+    assert [line["replay"] for line in lines.values()] == [f"{name}.xml.gz" for name in lines]
+    return {name: line["room"] for name, line in sorted(lines.items())}
+
+
+async def test_of_recent_games_only_the_newest_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    others = [tmp_path / name for name in ("diary.txt", "replay_of_somebody.xml", "family.xml.gz")]
+    for path in others:
+        path.touch()
+    stream, saved, are_early_saved = events.EventStream(), 0, trio.Event()
+
+    def note(event: events.ServerEvent) -> None:
+        nonlocal saved
+        assert isinstance(event, events.ReplaySaved)
+        saved += 1
+        os.utime(event.path, ns=(saved, saved))  # several in the time between two ticks of the file system
+        if saved == 2:
+            are_early_saved.set()
+
+    stream.subscribe(note, [events.ReplaySaved])
+
+    def opened() -> Archive:
+        return Archive(tmp_path, tmp_path / "all.jsonl", choose_editions({}, {}), stream, lambda: NOON, most_games=3)
+
+    archive = opened()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(archive.run)
+        for count in range(2):
+            archive.game_ended(structs.replace(ENDED, room=f"early {count}"))
+        await are_early_saved.wait()
+        early = list(kept_in(tmp_path))
+        for count in range(5):  # more at once than are kept: the older ones are not even written
+            archive.game_ended(structs.replace(ENDED, room=f"late {count}"))
+        archive.finish()
+    assert (saved, early) == (5, [STEM, f"{STEM}_2"])
+    assert sorted(kept_in(tmp_path).values()) == ["late 2", "late 3", "late 4"]
+    monkeypatch.setattr(module, "MOST_RECENT_BYTES", 1)  # all together
+    archive = opened()
+    async with trio.open_nursery() as nursery:
+        await nursery.start(archive.run)
+        archive.game_ended(ENDED)
+        archive.finish()
+    assert kept_in(tmp_path) == {}
+    assert all(path.exists() for path in others)
+    results = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text(encoding="utf-8").splitlines()]
+    assert [line["replay"] for line in results] == [None] * 8
+
+
+async def test_recent_games_that_cannot_be_counted_are_reported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise PermissionError(errno.EACCES, "not for you")
+
+    monkeypatch.setattr(module, "remove_oldest", fail)
+    published: list[events.ServerEvent] = []
+    stream = events.EventStream()
+    stream.subscribe(published.append, [events.ReplayFailed])
+    archive = Archive(tmp_path, None, choose_editions({}, {}), stream, lambda: NOON, most_games=3)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(archive.run)
+        archive.game_ended(ENDED)
+        archive.finish()
+    assert published == [events.ReplayFailed("", str(tmp_path), "not for you")]
+    assert kept_in(tmp_path) == {STEM: "room"}
 
 
 @pytest.mark.parametrize(("is_full", "number"), [(True, errno.EIO), (False, errno.EIO), (False, errno.EINVAL)])

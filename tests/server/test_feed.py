@@ -28,6 +28,7 @@ from spielleiter.server.editions import EDITIONS
 from spielleiter.server.errors import Fault, RequestError
 from spielleiter.server.feed import FLUSH_INTERVAL, MOST_AT_ONCE, MOST_FOLLOWERS, MOST_QUEUED, PACKET_BYTES, Feed
 from spielleiter.server.replay import encode_replay
+from tests.example_counts import examples
 from tests.server.feeds import FollowingPeer, MirroredRoom
 from tests.server.room_harness import FakePeer, RoomHarness, first_move
 
@@ -165,7 +166,7 @@ def replay(mirrored: MirroredRoom, record: object) -> bytes:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", range(examples(1)))
 @pytest.mark.parametrize("edition", EDITIONS)
 def test_every_follower_knows_what_the_server_knows(edition: str, seed: int) -> None:
     """Whenever it began to follow: before a room was opened, in the middle of a game, and beside others."""

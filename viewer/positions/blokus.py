@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from spielleiter.game.api import Mistake, Move, Seat, State
+from spielleiter.game.api import Mistake, Move, Outcome, Seat, State
 from spielleiter.game.blokus.moves import BlokusMistake, SetMove, SkipMove
 from spielleiter.game.blokus.pieces import (
     SIZE,
@@ -155,6 +155,9 @@ class BlokusView(View):
 
     def pieces(self) -> Mapping[str, list[list[int]]]:
         return _PIECES
+
+    def end_words(self, _outcome: Outcome) -> Words:
+        return {"de": "Niemand kann mehr legen", "en": "nobody can place any more"}
 
     def rule_words(self, mistake: Mistake) -> Words:
         assert isinstance(mistake, BlokusMistake)

@@ -8,7 +8,7 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from spielleiter.game.api import Mistake, Move, Seat, State
+from spielleiter.game.api import Mistake, Move, Outcome, Seat, State
 from spielleiter.game.hase_und_igel.board import (
     GOAL_INDEX,
     Action,
@@ -22,7 +22,7 @@ from spielleiter.game.hase_und_igel.board import (
     Skip,
 )
 from spielleiter.game.hase_und_igel.rules import HaseUndIgelMistake
-from spielleiter.game.hase_und_igel.state import HaseUndIgelState
+from spielleiter.game.hase_und_igel.state import GOAL, HaseUndIgelState
 from spielleiter.viewer.positions.view import Json, View, Words, shortened_text
 
 _MOST_CARROTS: Final = 1000
@@ -146,11 +146,17 @@ class HaseUndIgelView(View):
         position = _own(state)
         assert isinstance(move, HaseUndIgelMove)
         seat = position.seat_on_turn
-        field = position.play(move).players[seat].index
+        before, after = position.players[seat], position.play(move).players[seat]
         return {
-            "field": None if field == position.players[seat].index else field,
+            "field": None if after.index == before.index else after.index,
+            "carrots": after.carrots - before.carrots,
             "actions": [_described(action) for action in move.in_order],
         }
+
+    def end_words(self, outcome: Outcome) -> Words:
+        if outcome.reason == GOAL:
+            return {"de": "Das Ziel ist erreicht", "en": "the goal is reached"}
+        return {"de": "Alle Runden sind gespielt", "en": "all rounds are played"}
 
     def rule_words(self, mistake: Mistake) -> Words:
         assert isinstance(mistake, HaseUndIgelMistake)

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from spielleiter.game.api import Mistake, Move, Seat, State
+from spielleiter.game.api import Mistake, Move, Outcome, Seat, State
 
 Json: TypeAlias = dict[str, Any]
 """A JSON object."""
@@ -77,6 +77,10 @@ class View:
     def pieces(self) -> Mapping[str, list[list[int]]]:
         """Return the cells of each piece before it is turned, by name; empty for a game without pieces."""
         return {}
+
+    def end_words(self, _outcome: Outcome) -> Words | None:
+        """Return why a game ended by the rules, as the end of a sentence after a colon; None if that is not known."""
+        return None
 
     def rule_words(self, mistake: Mistake) -> Words:
         """Return the rule that a move breaks as a sentence in both languages."""

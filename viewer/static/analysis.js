@@ -79,6 +79,11 @@ export function analysisPanel(source, record, addressOf, onBetter) {
     update(current) {
       element.hidden = !(known || (current.end && source));
     },
+    // Shows the estimate, and makes it first if there is none.
+    explain() {
+      element.scrollIntoView({ block: "start" });
+      if (source && !start.disabled && !list.childElementCount) start.click();
+    },
     dispose: () => controller?.abort(),
   };
 }

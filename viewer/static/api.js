@@ -57,6 +57,13 @@ export async function postFile(path, file) {
   return (await send(path, { method: "POST", body: file, headers: headers(type) })).json();
 }
 
+// Returns a file to keep, {blob, name}.
+export async function getFile(path) {
+  const response = await send(path, { headers: headers() });
+  const [, name = "game"] = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition")) ?? [];
+  return { blob: await response.blob(), name };
+}
+
 // Returns why the server refuses a stream, which an EventSource does not tell; "" if it does not refuse it any more.
 // `request` is an AbortController, and aborted in the end.
 async function refusal(path, request) {

@@ -10,14 +10,16 @@ import { drawingFor } from "./games/registry.js";
 import { ensurePatterns } from "./games/pieces.js";
 import { MoveList, NotesPanel, PlayersPanel, StatusPanel } from "./panels.js";
 import { Playback } from "./playback.js";
+import { ResultPanel } from "./result.js";
 
 const TICK_MS = 200;
 
 export class GameView {
   // `ply` is the ply to begin with, or null for the newest. `loadLegal(ply)` resolves to the legal moves of a ply; null
   // if there are none to be had. `onPly(ply, isNewest)` is told what is shown. `isInput` asks for a board that takes
-  // moves; `actions` are elements beside the title, `extras` panels below the others.
-  constructor(record, { ply = null, loadLegal = null, onPly = () => {}, isInput = false, actions = [], extras = [], onField = null } = {}) {
+  // moves; `actions` are elements beside the title, `extras` panels below the others, `result` the options of the
+  // ResultPanel.
+  constructor(record, { ply = null, loadLegal = null, onPly = () => {}, isInput = false, actions = [], extras = [], onField = null, result = {} } = {}) {
     ensurePatterns();
     this.record = record;
     this.drawing = drawingFor(record.game);
@@ -34,6 +36,7 @@ export class GameView {
     this.moves = new MoveList(record, this.drawing, (target) => this.playback.jump(target));
     this.notes = new NotesPanel(record);
     this.charts = new Charts(record, (target) => this.playback.jump(target));
+    this.result = new ResultPanel(record, { plyOf: () => this.playback.ply, ...result });
     const names = [0, 1].map((player) => el("bdi", { text: record.playerName(player) }));
     // beside the board of a seat are the pieces; stepping through the moves comes later
     this.seatPlace = isInput ? el("div", { class: "seat-place" }) : null;
@@ -43,6 +46,7 @@ export class GameView {
           el("h1", { tabindex: "-1" }, names[0], ` ${t("game.versus")} `, names[1]),
           el("p", { class: "muted" }, [tOr(`game.${record.game.game}`, record.game.gameType ?? ""), record.game.edition, record.game.source].filter(Boolean).join(" · "))),
         el("div", { class: "actions" }, actions)),
+      this.result.element,
       el("div", { class: "game-main" },
         el("div", { class: "stage" }, el("div", { class: "board-frame" }, this.board.element), isInput ? null : this.controls.element),
         el("div", { class: "side" }, this.seatPlace, this.status.element, this.players.element, this.notes.element, isInput ? this.controls.element : null),
@@ -65,6 +69,12 @@ export class GameView {
     return this.record.at(this.playback.ply);
   }
 
+  // Shows a ply that something else on the page names, and the board if it is out of sight.
+  goTo(ply) {
+    this.playback.jump(ply);
+    this.board.element.scrollIntoView({ block: "nearest" });
+  }
+
   // Takes over a live update; the newest ply stays in view if it was.
   update(event) {
     this.change(() => this.record.update(event, performance.now()));
@@ -73,6 +83,13 @@ export class GameView {
   // Adds what was missing in the record.
   fill(game) {
     this.change(() => this.record.fill(game));
+  }
+
+  // Says in one sentence why the game cannot go on. Its end, should it be known later, counts more.
+  interrupt(words) {
+    this.change(() => {
+      this.record.interruption = words;
+    });
   }
 
   change(action) {
@@ -95,13 +112,14 @@ export class GameView {
     const better = this.record.better.get(ply) ?? null;
     this.board.show(position, { legal, illegal, previous, better });
     this.controls.update();
+    this.result.show();
     this.players.show(position, isNewest);
     this.status.show(position, isNewest);
     this.notes.show(ply, isNewest);
     this.charts.mark(ply);
     this.moves.mark(ply); // after all changes, since it needs the layout
     this.element.dataset.ply = String(ply);
-    const text = [t("game.plyShort", { ply }), this.drawing.describeMove(position), better ? t("game.better", { text: better.text }) : "", isNewest && this.record.end ? this.status.end.textContent : ""].filter(Boolean).join(": ");
+    const text = [t("game.plyShort", { ply }), this.drawing.describeMove(position), better ? t("game.better", { text: better.text }) : "", isNewest ? this.result.text.textContent : ""].filter(Boolean).join(": ");
     if (text !== this.announced && !this.playback.isPlaying) {
       this.announced = text;
       announce(text);

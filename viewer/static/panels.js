@@ -23,7 +23,7 @@ export class PlayersPanel {
 
   show(position, isLast) {
     this.cards.forEach((card, player) => {
-      const isEnded = position.isOver || (isLast && Boolean(this.record.end));
+      const isEnded = position.isOver || (isLast && this.record.isOver);
       const isToMove = !isEnded && position.sideToMove?.player === player;
       card.element.classList.toggle("is-to-move", isToMove);
       setText(card.mark, isToMove ? t("game.toMove") : "");
@@ -39,7 +39,7 @@ export class PlayersPanel {
   }
 }
 
-// Ply, round, side to move and for how long; the last move and a better one, if there is an estimate; the end.
+// Ply, round, side to move and for how long; the last move and a better one, if there is an estimate; a refused one.
 export class StatusPanel {
   constructor(record, drawing) {
     this.record = record;
@@ -48,14 +48,13 @@ export class StatusPanel {
     this.clock = el("span", { class: "clock" });
     this.move = el("p", { class: "move-text" });
     this.better = el("p", { class: "better-text" });
-    this.end = el("p", { class: "end-text" });
     this.refused = el("div", { class: "refused-text" });
-    this.element = el("div", { class: "status" }, el("div", { class: "state-row" }, this.state, this.clock), this.move, this.better, this.end, this.refused);
+    this.element = el("div", { class: "status" }, el("div", { class: "state-row" }, this.state, this.clock), this.move, this.better, this.refused);
   }
 
   show(position, isLast) {
     const { record, drawing } = this;
-    const isEnded = isLast && record.end;
+    const isEnded = isLast && record.isOver;
     const parts = [t("game.plyAndRound", { ply: position.ply, turn: position.turn, round: position.round })];
     if (!position.isOver && position.sideToMove && !isEnded) {
       const side = drawing.describeSide(position.sideToMove);
@@ -71,17 +70,13 @@ export class StatusPanel {
     const better = record.better.get(position.ply);
     this.better.hidden = !better;
     setText(this.better, better ? t("game.betterOnBoard", { text: better.text }) : "");
-    this.end.hidden = !isEnded;
-    this.refused.hidden = !(isEnded && record.end.illegal);
-    if (isEnded) {
-      setText(this.end, localized(record.end.words) || localized(record.end.reason) || String(record.end.cause ?? ""));
-      const illegal = record.end.illegal;
-      if (illegal) {
-        refill(this.refused,
-          el("strong", { text: t("game.refused", { player: record.playerName(illegal.player), piece: illegal.piece ?? t("game.theMove") }) }), " ",
-          localized(illegal.words ?? illegal.rule),
-          illegal.text ? el("pre", { class: "server-text", text: localized(illegal.text), tabindex: "0" }) : null);
-      }
+    const illegal = isLast ? record.end?.illegal : null;
+    this.refused.hidden = !illegal;
+    if (illegal) {
+      refill(this.refused,
+        el("strong", { text: t("game.refused", { player: record.playerName(illegal.player), piece: illegal.piece ? drawing.pieceName(illegal.piece) : t("game.theMove") }) }), " ",
+        localized(illegal.words ?? illegal.rule),
+        illegal.text ? el("pre", { class: "server-text", text: localized(illegal.text), tabindex: "0" }) : null);
     }
     this.tick(isLast);
   }
@@ -89,7 +84,7 @@ export class StatusPanel {
   // Keeps the clock of the side to move running.
   tick(isLast, now = performance.now()) {
     const { record } = this;
-    const isRunning = isLast && record.toMove && !record.end && !record.isPaused;
+    const isRunning = isLast && record.toMove && !record.isOver && !record.isPaused;
     setText(this.clock, isRunning ? t("game.since", { time: duration(Math.max(0, Math.floor((now - record.toMoveSince) / 100) / 10)) }) : "");
   }
 }

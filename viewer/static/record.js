@@ -12,10 +12,16 @@ export class GameRecord {
     this.infos = new Map();
     for (const info of game.plies ?? []) this.infos.set(info.ply, info);
     this.end = game.end ?? null;
+    this.interruption = null; // why nothing more is heard of the game, although it has no end
     this.better = new Map(); // by ply: the estimate of a better move, {move, player, color, text}
     this.isPaused = game.isPaused ?? false;
     this.toMove = null;
     this.toMoveSince = 0;
+  }
+
+  // Whether nobody moves any more.
+  get isOver() {
+    return Boolean(this.end ?? this.interruption);
   }
 
   get firstPly() {

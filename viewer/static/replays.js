@@ -132,6 +132,7 @@ export function showReplay(element, game, name, ply, replaceAddress) {
     },
     actions: playOn ? [playOn] : [],
     extras: [analysis.element],
+    result: { explain: name || game.analysis ? () => analysis.explain() : null, files: name ? `/api/replays/${encodeURIComponent(name)}/file` : null, isComplete: true },
   });
   analysis.update(record);
   element.replaceChildren(view.element);
@@ -163,7 +164,7 @@ export function replayView(name, ply, replaceAddress) {
   return {
     title: t("replay.title"),
     element,
-    setPly: (at) => shown?.view.playback.jump(at ?? shown.view.record.firstPly),
+    setPly: (at) => shown?.view.goTo(at ?? shown.view.record.firstPly),
     dispose: () => {
       isDisposed = true;
       shown?.dispose();

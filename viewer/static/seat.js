@@ -4,14 +4,34 @@ import { getJson, postJson, subscribe } from "./api.js";
 import { commandList } from "./commands.js";
 import { announce, button, el, setText } from "./dom.js";
 import { t, tOr } from "./i18n.js";
+import { analysisPanel } from "./analysis.js";
 import { GameRecord } from "./record.js";
 import { GameView } from "./gameview.js";
 import { emptyBox, errorBox, loading } from "./messages.js";
 import { MoveButtons } from "./move_buttons.js";
 import { GapFiller } from "./rooms.js";
 import { address, plyOf } from "./routes.js";
+import { readSetting, writeSetting } from "./settings.js";
 
 const RETRY_INTERVAL = 100; // milliseconds
+const ASKED = "seat"; // the setting with what the person asked for last, {seat, form}
+
+// Takes a seat, and goes there. Throws a RequestError.
+async function takeSeat(form) {
+  const { seat } = await postJson("/api/seat", form);
+  writeSetting(ASKED, JSON.stringify({ seat, form }));
+  location.hash = address("seat", seat);
+}
+
+// Returns what the person asked for when it took this seat; null if that is not known, or if nobody can have it twice.
+function askedFor(id) {
+  try {
+    const { seat, form } = JSON.parse(readSetting(ASKED));
+    return seat === id && !form.opponent.room ? form : null;
+  } catch {
+    return null;
+  }
+}
 
 function field(label, control) {
   return el("label", { class: "form-row" }, el("span", { text: label }), control);
@@ -64,7 +84,7 @@ export function playView(from) {
         const [kind] = opponent.value.split(":", 1);
         const chosen = opponent.value.slice(kind.length + 1);
         try {
-          const seat = await postJson("/api/seat", {
+          await takeSeat({
             gameType: from ? null : game.value,
             opponent: kind === "strategy" ? { strategy: chosen } : kind === "room" ? { room: chosen } : { program: true },
             name: name.value,
@@ -72,7 +92,6 @@ export function playView(from) {
             player: player.value === "" || player.disabled ? null : Number(player.value),
             from: from ? { [from.kind]: from.id, ply: from.ply } : null,
           });
-          location.hash = address("seat", seat.seat);
         } catch (error) {
           errors.replaceChildren(errorBox(error));
           start.disabled = false;
@@ -123,6 +142,7 @@ export function seatView(id) {
   let view = null;
   let input = null;
   let filler = null;
+  let analysis = null;
   let endRoom = () => {};
   let isLoading = false;
   let isDisposed = false;
@@ -133,6 +153,22 @@ export function seatView(id) {
       await postJson(`${path}/leave`, {});
     } catch (error) {
       errors.replaceChildren(errorBox(error));
+    }
+  });
+  // What a person wants after a game: the same again, or from the other side.
+  const again = (key, choosePlayer) => button(t(key), async (event) => {
+    const pressed = event.currentTarget;
+    const form = askedFor(id);
+    if (!form) {
+      location.hash = address("play");
+      return;
+    }
+    pressed.disabled = true;
+    try {
+      await takeSeat({ ...form, player: choosePlayer(state.player) });
+    } catch (error) {
+      view.result.errors.replaceChildren(errorBox(error));
+      pressed.disabled = false;
     }
   });
   const send = async (move) => {
@@ -154,11 +190,11 @@ export function seatView(id) {
   // Offers the moves once the board shows the position that they belong to.
   const offer = () => {
     if (!view || !input) return;
-    const isReady = Boolean(request?.moves) && view.record.lastPly === request.ply && !view.record.end;
+    const isReady = Boolean(request?.moves) && view.record.lastPly === request.ply && !view.record.isOver;
     const canSkip = isReady && request.canSkip;
     pass.disabled = !canSkip;
     pass.hidden = !canSkip && view.drawing.createInput === undefined;
-    leave.hidden = Boolean(view.record.end);
+    leave.hidden = view.record.isOver;
     // Drawing the same moves again would replace the button below the pointer, and a click in that moment is lost.
     if (!isReady || offeredPly !== request.ply) {
       if (!view.drawing.createInput) view.offer(isReady ? request.moves : null);
@@ -166,7 +202,8 @@ export function seatView(id) {
       if (isReady && !view.isNewest) view.playback.jump(view.record.lastPly);
     }
     offeredPly = isReady ? request.ply : null;
-    if (view.record.end) input.element.hidden = true;
+    if (view.record.isOver) view.seatPlace.replaceChildren();
+    analysis.update(view.record);
     document.title = isReady ? t("seat.yourTurnTitle") : t("seat.title");
   };
   const showWaiting = () => {
@@ -186,10 +223,22 @@ export function seatView(id) {
         if (state.state === "playing") setTimeout(showRoom, RETRY_INTERVAL);
         return;
       }
-      view = new GameView(new GameRecord(game), {
+      const record = new GameRecord(game);
+      analysis = analysisPanel({ room: state.room }, record, (ply) => address("seat", id, ply), () => view.show());
+      view = new GameView(record, {
         isInput: true,
         loadLegal: (ply) => getJson(`${roomPath}/legal?ply=${ply}`),
         actions: [leave],
+        extras: [analysis.element],
+        result: {
+          actions: [
+            again("seat.again", (player) => player),
+            askedFor(id) ? again("seat.otherSide", (player) => 1 - player) : null,
+          ],
+          player: state.player,
+          explain: () => analysis.explain(),
+          files: `${roomPath}/file`,
+        },
         onField: (index) => input?.pick?.(index),
       });
       input = view.drawing.createInput ? view.drawing.createInput(view, (index) => send({ index })) : new MoveButtons(view.drawing, (index) => send({ index }));
@@ -203,13 +252,28 @@ export function seatView(id) {
           filler.update();
           offer();
         },
-      }, (text) => showProblem({ room: text }));
+        gone: () => {
+          endRoom();
+          interrupt();
+        },
+      }, (text) => {
+        if (text) record.toMove = null; // nobody knows whose clock runs
+        showProblem({ room: text });
+      });
       offer();
     } catch (error) {
       element.replaceChildren(errorBox(error));
     } finally {
       isLoading = false;
     }
+  };
+  // A server that was started again knows neither the seat nor the game. Where only its pages were, the end of the game
+  // comes by the stream of the room, and takes the place of this sentence.
+  const interrupt = () => {
+    request = null;
+    view.interrupt(t("seat.interrupted"));
+    showProblem({ seat: "", room: "" });
+    offer();
   };
   const onKey = (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey || event.target.closest?.("input:not([type=range]), select, textarea")) return;
@@ -233,16 +297,17 @@ export function seatView(id) {
     },
     gone: ({ error }) => {
       endSeat();
-      endRoom();
-      if (view) errors.replaceChildren(errorBox({ text: error }));
+      if (view) interrupt();
       else element.replaceChildren(el("h1", { tabindex: "-1", text: t("seat.title") }), errorBox({ text: error }), el("p", {}, el("a", { href: address("play"), text: t("play.title") })));
     },
   }, (text) => showProblem({ seat: text }));
   return {
     title: t("seat.title"),
     element,
+    setPly: (ply) => view?.goTo(ply ?? view.record.lastPly),
     dispose: () => {
       isDisposed = true;
+      analysis?.dispose();
       document.removeEventListener("keydown", onKey);
       endSeat();
       endRoom();

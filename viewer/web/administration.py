@@ -164,19 +164,26 @@ def admin_routes(server: GameServer, sessions: AdminSessions) -> list[BaseRoute]
     """Return the routes."""
 
     async def show(request: Request) -> Response:
+        """The session of an administrator."""
         token = sessions.token_of(request)
         return json_response({"isLoggedIn": token is not None, "token": token})
 
     async def log_in(request: Request) -> Response:
+        """Logs in with `{"password": …}`: a cookie, and the token for the header `X-Spielleiter-Token`."""
         form = await read_json(request, _Login)
         return await sessions.log_in(request, form.password)
 
     async def log_out(request: Request) -> Response:
+        """Logs out."""
         sessions.require(request)
         sessions.log_out(request)
         return json_response({})
 
     async def prepare(request: Request) -> Response:
+        """Prepares a game: the `room`, and for each seat the code (`reservations`) and command lines (`commands`).
+
+        `/api/admin/pause`, `step`, `resume` and `cancel` take `{"room": …}`.
+        """
         sessions.require(request)
         form = await read_json(request, _Preparation)
         edition = server.games.editions.get(form.game_type)

@@ -18,9 +18,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from spielleiter.common.own_python import own_python
-from spielleiter.server.replay import encode_replay
 from spielleiter.viewer.web.answers import EventStreamResponse, SendFrame, WebError, frame
 from spielleiter.viewer.web.bodies import read_json
+from spielleiter.viewer.web.downloads import replay_of_room
 from spielleiter.viewer.web.guard import client_share
 from spielleiter.viewer.web.live_games import Hub
 from spielleiter.viewer.web.replay_store import ReplayStore
@@ -49,6 +49,10 @@ def analysis_routes(store: ReplayStore, hub: Hub, command: tuple[str, ...] = COM
     running = trio.CapacityLimiter(1)
 
     async def analyse(request: Request) -> Response:
+        """Server-sent events for `{"replay": …}` or `{"room": …}` of a game that is over.
+
+        They are `progress`, then `result` or `failed`.
+        """
         form = await read_json(request, _AnalysisForm)
         if (form.replay is None) == (form.room is None):
             raise WebError(
@@ -73,10 +77,7 @@ def analysis_routes(store: ReplayStore, hub: Hub, command: tuple[str, ...] = COM
     async def replay_content(form: _AnalysisForm) -> bytes:
         if form.replay is not None:
             return await store.content(form.replay)
-        game = hub.game(form.room or "").game
-        if game.phase != "over":
-            raise WebError(409, "Dieses Spiel ist noch nicht zu Ende.", "This game is not over yet.")
-        return await trio.to_thread.run_sync(encode_replay, game.edition.dialect, game.id, game.record)
+        return await replay_of_room(hub, form.room or "")
 
     return [Route("/api/analysis", analyse, methods=["POST"])]
 

@@ -552,20 +552,28 @@ def room_routes(hub: Hub, look_for: Callable[[str], Awaitable[None]]) -> list[Ba
     """
 
     async def rooms(_request: Request) -> Response:
+        """The list of rooms."""
         return json_response({"rooms": await hub.whole_list()})
 
     async def room(request: Request) -> Response:
+        """One game with all positions so far."""
         await look_for(request.path_params["room"])
         return json_response(await hub.whole_game(request.path_params["room"]))
 
     async def legal(request: Request) -> Response:
+        """The legal moves of the side to move after `?ply=N` moves."""
         ply = whole_number(request, "ply")
         return json_response(describe_legal_moves(hub.game(request.path_params["room"]).position(ply), ply))
 
     async def list_events(request: Request) -> Response:
+        """Server-sent events: `rooms` with the list."""
         return hub.watch_list(client_share(request))
 
     async def room_events(request: Request) -> Response:
+        """Server-sent events: `position` with what is new in a game.
+
+        If its `from` is greater than the number of positions before it, the address of the room has the missing ones.
+        """
         room_id = request.path_params["room"]
         await look_for(room_id)
         try:

@@ -69,7 +69,7 @@ class PageSettings(Struct, frozen=True, kw_only=True):
             password_window=config.password_window,
             password_delay=config.password_delay,
             game_options=dict(config.game_options),
-            replays=_text(config.replay_directory),
+            replays=_text(config.replay_folder),
             matches=_text(config.viewer_matches),
             log_format=config.log_format,
             log_level=config.log_level,

@@ -347,18 +347,22 @@ def replay_routes(store: ReplayStore) -> list[BaseRoute]:
     """Return the routes for the replays of `store`."""
 
     async def replays(_request: Request) -> Response:
+        """The lists of replays."""
         return json_response(await store.listed())
 
     async def replay(request: Request) -> Response:
+        """One replay as a game."""
         found = await store.find(request.path_params["name"])
         return Response(found.game, media_type=JSON)
 
     async def legal(request: Request) -> Response:
+        """The legal moves of the side to move after `?ply=N` moves."""
         ply = whole_number(request, "ply")
         found = await store.find(request.path_params["name"])
         return json_response(describe_legal_moves(found.state(ply), ply))
 
     async def drop(request: Request) -> Response:
+        """The replay in the body (`Content-Type: application/octet-stream`) as a game."""
         if request.headers.get("content-type", "") != _BINARY:
             raise WebError(415, f"Erwartet wird Content-Type {_BINARY}.", f"Expected the Content-Type {_BINARY}.")
         source = unquote(request.headers.get("x-file-name", ""))[:200]

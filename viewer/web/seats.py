@@ -449,6 +449,10 @@ def seat_routes(seats: Seats, hub: Hub, find_replay_state: FindReplayState) -> l
     """Return the routes of persons' seats: taking one, its events, moving, and leaving."""
 
     async def take(request: Request) -> Response:
+        """Takes a seat against `{"opponent": {"strategy": …}}`, `{"program": true}` or `{"room": …}`.
+
+        `gameType` names the game. Optional are `clock` (in a room, the server's applies), `player`, `name` and `from`.
+        """
         form = await read_json(request, SeatForm)
         printable(form.name)
         start = None if form.start is None else await find_start(form.start)
@@ -462,6 +466,7 @@ def seat_routes(seats: Seats, hub: Hub, find_replay_state: FindReplayState) -> l
         return watched.game.edition, watched.position(start.ply)
 
     async def seat_events(request: Request) -> Response:
+        """Server-sent events: `seat`, `request` with the legal moves when it is the person's turn, or `gone`."""
         try:
             seat = seats.find(request.path_params["seat"])
         except WebError as error:  # a page with an event stream cannot read the body of a refusal
@@ -471,6 +476,7 @@ def seat_routes(seats: Seats, hub: Hub, find_replay_state: FindReplayState) -> l
         return seat.watch(lambda: hub.close_stream(address))
 
     async def move(request: Request) -> Response:
+        """Plays a move: `{"ply": …, "index": …}` or `{"ply": …, "skip": true}`."""
         seat = seats.find(request.path_params["seat"])
         form = await read_json(request, _MoveForm)
         if form.skip:
@@ -482,6 +488,7 @@ def seat_routes(seats: Seats, hub: Hub, find_replay_state: FindReplayState) -> l
         return json_response({})
 
     async def leave(request: Request) -> Response:
+        """Gives up the seat."""
         seats.find(request.path_params["seat"]).leave()
         return json_response({})
 

@@ -32,7 +32,9 @@ from spielleiter.viewer.positions.describe import view_of
 from spielleiter.viewer.web.administration import AdminSessions, admin_routes
 from spielleiter.viewer.web.analysis_routes import analysis_routes
 from spielleiter.viewer.web.answers import Application, WebError, error_response, json_response
+from spielleiter.viewer.web.boards import board_routes
 from spielleiter.viewer.web.bodies import BodyBudget
+from spielleiter.viewer.web.downloads import download_routes
 from spielleiter.viewer.web.followed_games import FollowedGames
 from spielleiter.viewer.web.game_server import Connect, GameServer
 from spielleiter.viewer.web.guard import Guard
@@ -90,8 +92,10 @@ class Site:
             *health,
             *_page_routes(self.server, has_admins=settings.admin_password is not None),
             *room_routes(self.hub, self.server.look_for),
+            *board_routes(self.hub, self.server.look_for),
             *replay_routes(store),
             *analysis_routes(store, self.hub),
+            *download_routes(store, self.hub),
             *seat_routes(seats, self.hub, store.state),
             *admin_routes(self.server, sessions),
         ]
@@ -169,12 +173,14 @@ def application(routes: Sequence[BaseRoute], bodies: BodyBudget | None = None) -
 
 def _health_routes(server: GameServer) -> list[Route]:
     async def healthz(_request: Request) -> Response:
+        """Text: whether new games can be played (200), or the server stops or cannot be reached (503)."""
         # whether new games can be played
         if not server.is_connected:
             return PlainTextResponse("no connection to the game server\n", 503)
         return PlainTextResponse("stopping\n", 503) if server.games.is_stopping else PlainTextResponse("ok\n")
 
     async def show_metrics(_request: Request) -> Response:
+        """The figures of the server, in the format of Prometheus."""
         return Response(await server.metrics(), headers={"content-type": METRICS_TYPE})
 
     return [Route("/healthz", healthz), Route("/metrics", show_metrics)]
@@ -209,6 +215,7 @@ def _page_routes(server: GameServer, *, has_admins: bool) -> list[BaseRoute]:
         return FileResponse(STATIC / "index.html", headers={"cache-control": _FRESH})
 
     async def show(_request: Request) -> Response:
+        """The version, the games, the built-in players, and where programs reach the server."""
         host, port = server.address
         return json_response(
             {

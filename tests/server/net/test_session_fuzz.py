@@ -206,7 +206,7 @@ async def run_callers(edition: str, seed: int, steps: int) -> None:
 @pytest.mark.no_cover
 @pytest.mark.slow
 @pytest.mark.parametrize("edition", EDITIONS)
-@pytest.mark.parametrize("seed", range(examples(4)))
+@pytest.mark.parametrize("seed", range(examples(2)))
 async def test_callers_that_act_at_random(edition: str, seed: int, autojump_clock: object) -> None:
     await run_callers(edition, seed, 400)
 

@@ -56,8 +56,9 @@ class Log:
 
 @dataclass
 class Served:
-    """The server: the address of its pages, its game port, the folder of its replays, and what it has logged."""
+    """The server: its process, the address of its pages, its game port, the folder of its replays, and its log."""
 
+    process: subprocess.Popen[str]
     url: str
     port: int
     replays: Path
@@ -103,11 +104,11 @@ def random_mover(seed: int) -> Callable[[State], Move]:
 
 
 @contextmanager
-def started_server(folder: Path) -> Iterator[Served]:
-    """Start a server whose files are in `folder`, and stop it in the end."""
+def started_server(folder: Path, viewer: str = "127.0.0.1:0") -> Iterator[Served]:
+    """Start a server whose files are in `folder` and whose pages are at `viewer`, and stop it in the end."""
     replays = folder / "replays"
-    replays.mkdir()
-    command = [sys.executable, "-m", "spielleiter", "serve", "--port", "0", "--viewer", "127.0.0.1:0", "--no-timeout"]
+    replays.mkdir(exist_ok=True)
+    command = [sys.executable, "-m", "spielleiter", "serve", "--port", "0", "--viewer", viewer, "--no-timeout"]
     command += ["--password", PASSWORD, "--save-replay", str(replays), "--log-format", "json", "--seed", "1"]
     command += ["--grace", "0.1"]  # some tests leave a game before its end
     log = Log()
@@ -118,7 +119,7 @@ def started_server(folder: Path) -> Iterator[Served]:
         try:
             port = int(log.wait_for("server_started")["addresses"][0].rpartition(":")[2])
             url = log.wait_for("viewer_started")["url"].rstrip("/")
-            yield Served(url, port, replays, log)
+            yield Served(process, url, port, replays, log)
         finally:
             process.terminate()
             process.wait(HANG_TIMEOUT)

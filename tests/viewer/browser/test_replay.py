@@ -328,7 +328,7 @@ def test_a_better_move_is_drawn_at_its_ply_and_a_lost_game_has_the_points_of_its
         )
         assert sorted(cells) == sorted(better["cells"])
     expect(page.locator(".better-tick")).to_have_count(len(better["cells"]))  # seen without colours
-    expect(page.locator(".better-text")).to_contain_text(f"legt {better['piece']}")
+    expect(page.locator(".better-text")).to_contain_text(f"({better['piece']}) auf")
     expect(page.get_by_role("status").filter(has_text="Zug 9: ")).to_contain_text("besser wäre: ")
     assert cells_on(page) == game["positions"][9]["board"]["cells"]  # the board itself is that of the game
     watching.screenshot("better-move-blokus")

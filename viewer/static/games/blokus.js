@@ -7,7 +7,7 @@
 import { el, svg, setText } from "../dom.js";
 import { t, tOr } from "../i18n.js";
 import { BlokusInput } from "./blokus_input.js";
-import { COLOR_OF_LETTER, colorName, outlinePath, patternOf, remainingPiece, swatch } from "./pieces.js";
+import { COLOR_OF_LETTER, colorName, outlinePath, patternOf, pieceName, remainingPiece, swatch } from "./pieces.js";
 
 const MARGIN = 1;
 const MAX_OUTSIDE = 6; // a refused piece further out than this many cells is not drawn
@@ -178,9 +178,11 @@ class ColorRow {
   }
 
   show(entry, isToMove) {
-    this.element.classList.toggle("is-out", !entry.isInGame);
+    // a colour that has placed everything cannot place more either, but has reached what it could
+    const isComplete = entry.remaining.length === 0;
+    this.element.classList.toggle("is-out", !entry.isInGame && !isComplete);
     setText(this.count, t("blokus.pointsOfColor", { points: entry.points ?? 0, count: entry.remaining.length }));
-    setText(this.state, !entry.isInGame ? t("blokus.out") : isToMove ? t("game.toMove") : "");
+    setText(this.state, isComplete ? t("blokus.complete") : !entry.isInGame ? t("blokus.out") : isToMove ? t("game.toMove") : "");
     for (const [name, item] of this.items) {
       if (!entry.remaining.includes(name)) item.remove();
     }
@@ -220,6 +222,9 @@ export const blokus = {
   createBoard: (game, options = {}) => new Board(game, options),
   createPlayerDetails: (game) => new PlayerDetails(game),
   createInput: (view, choose) => new BlokusInput(view, choose),
+  pieceName,
+  // Samples of the colours of a player.
+  colorsOf: (position, player) => (position.colors ?? []).filter((color) => color.player === player).map((color) => swatch(color.name)),
   // The move that led to a position, in words.
   describeMove(position) {
     const move = position.lastMove;
@@ -227,7 +232,7 @@ export const blokus = {
     const color = move.color ? colorName(move.color) : "";
     if (move.kind === "SET" && move.cells?.length) {
       const [x, y] = [Math.min(...move.cells.map((cell) => cell[0])), Math.min(...move.cells.map((cell) => cell[1]))];
-      return t("blokus.placed", { color, piece: move.piece, x, y });
+      return t("blokus.placed", { color, piece: move.piece ? pieceName(move.piece) : t("blokus.aPiece"), x, y });
     }
     if (move.kind === "SKIP") return t("blokus.passed", { color });
     return move.text ?? "";

@@ -6,7 +6,7 @@
 
 import { announce, button, el, setText } from "../dom.js";
 import { t } from "../i18n.js";
-import { cellsKey, colorName, flipped, normalized, pieceIcon, rotated } from "./pieces.js";
+import { cellsKey, colorName, flipped, normalized, pieceIcon, pieceName, rotated } from "./pieces.js";
 
 function shifted(cells, [x, y]) {
   return cells.map(([cellX, cellY]) => [cellX + x, cellY + y]);
@@ -83,8 +83,8 @@ export class BlokusInput {
       const isPlayable = this.byPiece.has(name);
       const isChecked = name === this.piece;
       return el("button", {
-        type: "button", role: "radio", class: "choice", "data-piece": name, "aria-checked": String(isChecked), title: name,
-        "aria-label": t("seat.piece", { piece: name, count: this.byPiece.get(name)?.length ?? 0 }),
+        type: "button", role: "radio", class: "choice", "data-piece": name, "aria-checked": String(isChecked), title: pieceName(name),
+        "aria-label": t("seat.piece", { piece: pieceName(name), count: this.byPiece.get(name)?.length ?? 0 }),
         "aria-disabled": isPlayable ? null : "true", tabindex: "-1", onclick: () => isPlayable && this.select(name),
       }, pieceIcon(this.pieces[name] ?? [[0, 0]], this.color, 9));
     });
@@ -111,7 +111,7 @@ export class BlokusInput {
       this.cells = normalized(this.pieces[name] ?? this.cells);
       // an orientation that fits somewhere is a better start than one that fits nowhere
       if (!this.places().length) this.cells = normalized(this.byPiece.get(name)[0].cells);
-      announce(t("seat.chosen", { piece: name, count: this.byPiece.get(name).length }));
+      announce(t("seat.chosen", { piece: pieceName(name), count: this.byPiece.get(name).length }));
     }
     this.keepInside();
     this.draw();
@@ -153,8 +153,8 @@ export class BlokusInput {
     this.keys.hidden = !isMine;
     if (!isMine) setText(this.hint, t("seat.notYourTurn"));
     else if (!this.piece) setText(this.hint, t("seat.choosePiece", { color: colorName(this.color) }));
-    else if (!this.places().length) setText(this.hint, t("seat.turnIt"));
-    else setText(this.hint, t("seat.putIt"));
+    else if (!this.places().length) setText(this.hint, t("seat.turnIt", { piece: pieceName(this.piece) }));
+    else setText(this.hint, t("seat.putIt", { piece: pieceName(this.piece) }));
   }
 
   say() {

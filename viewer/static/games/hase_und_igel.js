@@ -21,6 +21,14 @@ const SYMBOLS = {
   POSITION_2: () => [svg("text", { x: 0.5, y: 0.74, class: "sign-text", text: "2" })],
 };
 
+// Small pictures of the cards, in the same box.
+const CARD_SYMBOLS = {
+  TAKE_OR_DROP_CARROTS: SYMBOLS.CARROT,
+  EAT_SALAD: SYMBOLS.SALAD,
+  HURRY_AHEAD: () => [svg("path", { d: "M.2 .2L.5 .5L.2 .8M.5 .2L.8 .5L.5 .8", class: "sign-line" })],
+  FALL_BACK: () => [svg("path", { d: "M.5 .2L.2 .5L.5 .8M.8 .2L.5 .5L.8 .8", class: "sign-line" })],
+};
+
 function place(index) {
   const row = Math.floor(index / COLUMNS);
   const column = index % COLUMNS;
@@ -39,6 +47,29 @@ function playerColor(player) {
   return t(`color.${COLORS[player]}`);
 }
 
+// How many carrots a player gains or, with a minus, pays.
+function carrotsText(value) {
+  return t("hui.carrotsChange", { value: `${value > 0 ? "+" : value < 0 ? "−" : "±"}${number(Math.abs(value))}` });
+}
+
+// The cards that are played by at least one of these moves.
+function cardsOf(moves) {
+  return [...new Set(moves.flatMap((move) => (move.actions ?? []).map((action) => parseAction(action).card).filter(Boolean)))];
+}
+
+// What the moves to one field cost, and the cards that they play: a label at the lower edge of the field, and the cards
+// at its right.
+function targetMark(index, moves) {
+  const [x, y] = place(index);
+  const values = [...new Set(moves.map((move) => move.carrots).filter(Number.isInteger))].sort((a, b) => a - b);
+  const signed = (value) => `${value > 0 ? "+" : value < 0 ? "−" : "±"}${Math.abs(value)}`;
+  const text = values.length > 1 ? `${signed(values[0])}…${signed(values.at(-1))}` : values.length ? signed(values[0]) : "";
+  return svg("g", { transform: `translate(${x} ${y})`, class: "target-mark" },
+    text ? [svg("rect", { x: 0.03, y: 0.7, width: 0.94, height: 0.27, rx: 0.1, class: "target-box" }), svg("text", { x: 0.5, y: 0.905, class: values.length > 1 ? "target-text is-long" : "target-text", text })] : null,
+    cardsOf(moves).map((card, order) => svg("g", { transform: `translate(${0.71 - 0.25 * order} .05)` },
+      svg("rect", { width: 0.23, height: 0.28, rx: 0.04, class: "card-box" }), svg("g", { transform: "translate(.02 .05) scale(.19)" }, CARD_SYMBOLS[card]?.() ?? []))));
+}
+
 // A pawn where a better move would have led: a dashed outline with a tick.
 function betterPawn([x, y], player) {
   return svg("g", { transform: `translate(${x + 0.5} ${y + 0.56})`, class: `better-pawn pawn-${COLORS[player]}` },
@@ -53,13 +84,14 @@ class Track {
     this.onField = options.onField ?? null;
     const rows = Math.max(1, Math.ceil(this.track.length / COLUMNS));
     this.fields = this.track.map((field) => this.createField(field));
-    this.pawns = svg("g", { "aria-hidden": "true" });
+    this.pawns = svg("g", { class: "marks", "aria-hidden": "true" });
+    this.targets = svg("g", { class: "marks", "aria-hidden": "true" });
     const way = this.track.map((field, index) => {
       const [x, y] = place(index);
       return `${index ? "L" : "M"}${x + 0.5} ${y + 0.5}`;
     }).join("");
-    this.element = svg("svg", { class: "board track", viewBox: `-.15 -.15 ${COLUMNS + 0.3} ${rows * (1 + GAP) - GAP + 0.3}`, role: "list", "aria-label": t("hui.track") },
-      svg("path", { d: way, class: "way", "aria-hidden": "true" }), this.fields, this.pawns);
+    this.element = svg("svg", { class: `board track${this.onField ? " takes-clicks" : ""}`, viewBox: `-.15 -.15 ${COLUMNS + 0.3} ${rows * (1 + GAP) - GAP + 0.3}`, role: "list", "aria-label": t("hui.track") },
+      svg("path", { d: way, class: "way", "aria-hidden": "true" }), this.fields, this.pawns, this.targets);
   }
 
   createField(field) {
@@ -73,17 +105,22 @@ class Track {
   }
 
   show(position, extras = {}) {
-    const targets = new Set((extras.legal ?? []).map((move) => targetOf(move, position)));
+    const targets = new Map();
+    for (const move of extras.legal ?? []) {
+      const index = targetOf(move, position);
+      targets.set(index, [...(targets.get(index) ?? []), move]);
+    }
     const stands = (position.players ?? []).map((player) => player.field);
     const { better = null } = extras;
     // a move that leads to no other field is marked on the field from which it would have been played
     const betterField = better ? better.move.field ?? extras.previous?.players?.[better.player]?.field ?? null : null;
     this.fields.forEach((element, index) => {
       const here = stands.map((field, player) => (field === index ? t("hui.isHere", { color: playerColor(player) }) : null)).filter(Boolean);
-      const marks = [targets.has(index) ? t("hui.target") : null, betterField === index ? t("game.betterMark") : null].filter(Boolean);
+      const marks = [targets.has(index) ? targetLabel(targets.get(index)) : null, betterField === index ? t("game.betterMark") : null].filter(Boolean);
       element.setAttribute("aria-label", [t("hui.fieldLabel", { index, type: typeName(this.track[index].type) }), ...here, ...marks].join(", "));
       element.classList.toggle("is-target", targets.has(index));
     });
+    this.targets.replaceChildren(...[...targets].filter(([index]) => this.track[index]).map(([index, moves]) => targetMark(index, moves)));
     const previous = extras.previous?.players?.[position.lastMove?.player]?.field;
     this.pawns.replaceChildren(...(position.players ?? []).map((player, seat) => {
       const [x, y] = place(player.field ?? 0);
@@ -99,6 +136,12 @@ class Track {
     }
     if (Number.isInteger(betterField)) this.pawns.append(betterPawn(place(betterField), better.player));
   }
+}
+
+function targetLabel(moves) {
+  const values = [...new Set(moves.map((move) => move.carrots).filter(Number.isInteger))];
+  const cards = cardsOf(moves).map((card) => t("hui.playCard", { card: cardName(card) }));
+  return [t("hui.target"), ...(values.length === 1 ? values.map(carrotsText) : []), ...cards].join(", ");
 }
 
 class PlayerDetails {
@@ -146,11 +189,21 @@ function describeActions(move) {
   return move.actions?.length ? move.actions.map(describeAction).join(", ") : move.text ?? "";
 }
 
-// The field that a move advances to, or null.
+// The field that a player chooses with a move: the one that its first action leads to; its own if it stays there.
 function targetOf(move, position) {
   const { type, value } = parseAction(move.actions?.[0] ?? "");
   const start = position.players?.[position.sideToMove?.player]?.field;
-  return type === "advance" && Number.isInteger(start) ? start + value : null;
+  if (type === "advance") return Number.isInteger(start) ? start + value : null;
+  return type === "fallBack" ? move.field ?? null : start ?? null;
+}
+
+// A move as a choice: its actions, and below them where it leads and what it costs.
+function describeChoice(move, position) {
+  const target = targetOf(move, position);
+  const field = position.track?.[target];
+  const isElsewhere = field && target !== position.players?.[position.sideToMove?.player]?.field;
+  const details = [isElsewhere ? t("hui.toField", { index: target, type: typeName(field.type) }) : null, Number.isInteger(move.carrots) && move.carrots !== 0 ? carrotsText(move.carrots) : null];
+  return [el("span", { text: describeActions(move) }), el("small", { text: details.filter(Boolean).join(" · ") })];
 }
 
 export const haseUndIgel = {
@@ -162,8 +215,9 @@ export const haseUndIgel = {
     if (!move) return "";
     return t("hui.moved", { color: playerColor(move.player ?? 0), text: describeActions(move) });
   },
-  describeLegalMove: describeActions,
+  describeLegalMove: describeChoice,
   targetOf,
+  pieceName: String,
   pointsText: (position, player) => t("hui.onField", { field: number(position.players?.[player]?.field ?? 0) }),
   describeSide: (side) => (side ? playerColor(side.player) : ""),
 };

@@ -4,13 +4,19 @@
 // bounding box begins at (0, 0).
 
 import { el, svg } from "../dom.js";
-import { t } from "../i18n.js";
+import { t, tOr } from "../i18n.js";
 
 export const COLORS = ["BLUE", "YELLOW", "RED", "GREEN"];
 export const COLOR_OF_LETTER = { B: "BLUE", Y: "YELLOW", R: "RED", G: "GREEN" };
 
 export function colorName(color) {
   return t(`color.${color}`);
+}
+
+// The name of a piece in words, and the one of the wire beside it.
+export function pieceName(piece) {
+  const words = tOr(`piece.${piece}`, "");
+  return words ? `${words} (${piece})` : String(piece);
 }
 
 const MARKS = {
@@ -86,5 +92,5 @@ export function swatch(color) {
 
 // Returns a piece that a colour has not placed yet, as an item of a list: a small picture.
 export function remainingPiece(name, cells, color) {
-  return el("li", { title: name }, cells ? pieceIcon(cells, color, 6) : name, el("span", { class: "visually-hidden", text: name }));
+  return el("li", { title: pieceName(name) }, cells ? pieceIcon(cells, color, 6) : name, el("span", { class: "visually-hidden", text: pieceName(name) }));
 }

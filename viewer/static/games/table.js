@@ -39,6 +39,7 @@ export const table = {
   createPlayerDetails: () => new PlayerFields(),
   describeMove: (position) => position.lastMove?.text ?? "",
   describeLegalMove: (move) => move.text ?? "",
+  pieceName: String,
   targetOf: () => null,
   describeSide: (side) => side?.color ?? "",
 };
