@@ -4,6 +4,7 @@
 import { announce, el, setText, visible } from "./dom.js";
 import { LANGUAGES, language, setLanguage, t } from "./i18n.js";
 import { adminView } from "./admin.js";
+import { beamerView } from "./beamer.js";
 import { errorText } from "./messages.js";
 import { openFile, replayView, replaysView, showReplay } from "./replays.js";
 import { roomsView, roomView } from "./rooms.js";
@@ -36,6 +37,7 @@ function createView({ kind, parts }) {
     case "play": return playView(parseFrom(parts));
     case "seat": return seatView(parts[0] ?? "");
     case "admin": return adminView();
+    case "beamer": return beamerView(plyOf(parts[0]) ?? 1, parts[1] ?? null);
     default: {
       const message = el("p", { text: t("error.noPage") });
       return { title: "spielleiter", element: el("div", { class: "page" }, el("h1", { tabindex: "-1", text: t("error.noPageTitle") }), message), dispose: () => {} };
@@ -66,7 +68,7 @@ function route({ isRebuilding = false } = {}) {
   main.replaceChildren(view.element);
   document.title = view.title === "spielleiter" ? view.title : `${visible(view.title)} – spielleiter`;
   for (const link of document.querySelectorAll("nav a")) {
-    const isHere = link.dataset.kind === parsed.kind || (link.dataset.kind === "rooms" && parsed.kind === "room") || (link.dataset.kind === "replays" && parsed.kind === "replay") || (link.dataset.kind === "play" && parsed.kind === "seat");
+    const isHere = link.dataset.kind === parsed.kind || (link.dataset.kind === "rooms" && ["room", "beamer"].includes(parsed.kind)) || (link.dataset.kind === "replays" && parsed.kind === "replay") || (link.dataset.kind === "play" && parsed.kind === "seat");
     if (isHere) link.setAttribute("aria-current", "page");
     else link.removeAttribute("aria-current");
   }

@@ -81,7 +81,8 @@ export function roomsView() {
   const end = subscribe("/api/events", { rooms: (data) => show(data.rooms ?? data) }, (text) => setText(connection, text));
   return {
     title: t("rooms.title"),
-    element: el("div", { class: "page" }, el("h1", { tabindex: "-1", text: t("rooms.title") }), connection, waiting, scroller, empty),
+    element: el("div", { class: "page" },
+      el("header", { class: "game-head" }, el("h1", { tabindex: "-1", text: t("rooms.title") }), el("a", { class: "as-button", href: address("beamer", 1), text: t("beamer.title") })), connection, waiting, scroller, empty),
     dispose: end,
   };
 }
@@ -169,7 +170,7 @@ export function roomView(id, ply, replaceAddress) {
         replaceAddress(isNewest ? address("room", id) : address("room", id, at));
         playOn.href = address("play", "room", id, at);
       },
-      actions: [playOn],
+      actions: [el("a", { class: "as-button", href: address("beamer", 1, id), text: t("beamer.title") }), playOn],
       extras: [admin.element, analysis.element],
       result: { explain: () => analysis.explain(), files: `${path}/file` },
     });

@@ -3,7 +3,7 @@
 //   #/                     the rooms            #/replays               the replays
 //   #/room/ID[/PLY]        one room             #/replay/NAME[/PLY]     one replay
 //   #/play[/FROM/ID/PLY]   taking a seat        #/seat/ID               a seat that was taken
-//   #/admin                administration
+//   #/admin                administration         #/beamer/COUNT[/ROOM]  games on a big screen
 
 export function address(kind, ...parts) {
   if (kind === "rooms") return "#/";

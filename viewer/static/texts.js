@@ -221,6 +221,15 @@ export const TEXTS = {
   "admin.done.resume": ["Das Spiel geht weiter.", "The game continues."],
   "admin.done.cancel": ["Das Spiel wurde abgebrochen.", "The game was cancelled."],
 
+  "beamer.title": ["Beamer", "Big screen"],
+  "beamer.waiting": ["Das nächste Spiel erscheint hier von selbst.", "The next game appears here by itself."],
+  "beamer.round": ["Runde {round} (turn {turn})", "Round {round} (turn {turn})"],
+  "beamer.one": ["1 Brett", "1 board"],
+  "beamer.several": ["{count} Bretter", "{count} boards"],
+  "beamer.fullScreen": ["Vollbild (F)", "Full screen (F)"],
+  "beamer.noFullScreen": ["Kein Vollbild (F)", "No full screen (F)"],
+  "beamer.leave": ["Zurück", "Back"],
+
   "blokus.board": ["Spielbrett", "Board"],
   "blokus.cell": ["({x}, {y}): {content}", "({x}, {y}): {content}"],
   "blokus.empty": ["frei", "empty"],

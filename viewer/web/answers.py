@@ -116,8 +116,8 @@ class EventStreamResponse(Response):
 
     def __init__(self, write: Callable[[SendFrame], Awaitable[None]], close: Callable[[], None]) -> None:
         super().__init__(headers=_EVENTS)
-        self._write = write
-        self._close = close
+        self.write = write
+        self.close = close
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def discard_body() -> None:  # so that the connection is read on, and the leaving of the page noticed
@@ -133,11 +133,11 @@ class EventStreamResponse(Response):
             if scope["method"] != "HEAD":  # the toolkit answers it wherever it answers GET
                 async with trio.open_nursery() as nursery:
                     nursery.start_soon(discard_body)
-                    await self._write(send_frame)
+                    await self.write(send_frame)
                     nursery.cancel_scope.cancel()
             await send({"type": "http.response.body", "body": b"", "more_body": False})
         finally:
-            self._close()
+            self.close()
 
 
 def single_frame(data: bytes) -> EventStreamResponse:

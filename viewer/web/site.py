@@ -32,6 +32,7 @@ from spielleiter.viewer.positions.describe import view_of
 from spielleiter.viewer.web.administration import AdminSessions, admin_routes
 from spielleiter.viewer.web.analysis_routes import analysis_routes
 from spielleiter.viewer.web.answers import Application, WebError, error_response, json_response
+from spielleiter.viewer.web.boards import board_routes
 from spielleiter.viewer.web.bodies import BodyBudget
 from spielleiter.viewer.web.downloads import download_routes
 from spielleiter.viewer.web.followed_games import FollowedGames
@@ -91,6 +92,7 @@ class Site:
             *health,
             *_page_routes(self.server, has_admins=settings.admin_password is not None),
             *room_routes(self.hub, self.server.look_for),
+            *board_routes(self.hub, self.server.look_for),
             *replay_routes(store),
             *analysis_routes(store, self.hub),
             *download_routes(store, self.hub),

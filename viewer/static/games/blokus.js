@@ -223,6 +223,8 @@ export const blokus = {
   createPlayerDetails: (game) => new PlayerDetails(game),
   createInput: (view, choose) => new BlokusInput(view, choose),
   pieceName,
+  // Samples of the colours of a player.
+  colorsOf: (position, player) => (position.colors ?? []).filter((color) => color.player === player).map((color) => swatch(color.name)),
   // The move that led to a position, in words.
   describeMove(position) {
     const move = position.lastMove;

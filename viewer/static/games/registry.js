@@ -4,7 +4,7 @@
 // - name: the value of `game.game`,
 // - createBoard(game, {isInput, onField}): an object with `element` and `show(position, {legal, illegal, previous, better})`,
 // - createPlayerDetails(game): an object with `element` and `show(position, player, isEnded)`,
-// - describeMove(position), describeSide(sideToMove), pieceName(piece) and, if points are not simply points, pointsText(position, player).
+// - describeMove(position), describeSide(sideToMove), pieceName(piece) and, if points are not simply points, pointsText(position, player); colorsOf(position, player), if a player has colours.
 // A seat lists the legal moves as buttons with describeLegalMove(move, position) and targetOf(move, position), unless the module
 // has an input of its own: createInput(view, choose), an object with `element`, `request(legal, position)`, `dispose()`.
 
