@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import sys
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -117,6 +120,7 @@ def run(config: Config) -> None:
     """Serve until a signal to stop. Raises StartError, and Exit if a second signal has aborted the shutdown."""
     import trio
 
+    from spielleiter.server.app import Companion
     from spielleiter.server.app import serve as serve_connections
     from spielleiter.viewer.web.companion import open_pages
 
@@ -144,9 +148,16 @@ def run(config: Config) -> None:
                         stop.set()
 
             await nursery.start(watch_signals)
-            await serve_connections(config, stop=stop, companion=open_pages, recorder=recorder)
+            await serve_connections(config, stop=stop, companion=companion, recorder=recorder)
             nursery.cancel_scope.cancel()
 
-    run_async(main)
+    with contextlib.ExitStack() as stack:
+        companion: Companion = open_pages
+        if sys.platform == "linux" and (config.viewer or config.metrics):
+            from spielleiter.viewer.web.page_starter import forked_starter
+
+            starter = stack.enter_context(forked_starter())  # before there are threads
+            companion = partial(open_pages, start=starter.start)
+        run_async(main)
     if is_cut_short:
         raise click.exceptions.Exit(EXIT_INTERRUPTED)

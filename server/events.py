@@ -73,10 +73,13 @@ class ViewerStarted(ServerEvent, frozen=True):
 
 
 class ViewerEnded(ServerEvent, frozen=True):
-    """The process of the pages has ended, which costs no game; it is started again in `restarts_in` seconds."""
+    """The process of the pages has ended, which costs no game.
+
+    It is started again in `restarts_in` seconds; None: not before the server is started again.
+    """
 
     reason: str
-    restarts_in: float
+    restarts_in: float | None
 
 
 class AdminsExcluded(ServerEvent, frozen=True):

@@ -14,10 +14,11 @@ import signal
 import socket
 import subprocess
 import sys
+from array import array
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol
 from urllib.parse import quote
 
 import msgspec
@@ -117,14 +118,84 @@ def access_to(config: Config) -> str:
     return FOR_THIS_MACHINE if is_loopback(config.viewer[0]) else FOR_EVERYBODY
 
 
+class StartedPages(Protocol):
+    """The process of the pages: `stream` is its standard input and output, a SocketStream except on Windows.
+
+    `wait` returns the exit code, negative for a signal, and `kill` ends the process if it has not ended.
+    """
+
+    @property
+    def stream(self) -> trio.abc.Stream: ...
+    async def wait(self) -> int: ...
+    async def kill(self) -> None: ...
+
+
+class StarterEndedError(Exception):
+    """What starts the pages has ended, so they cannot be started again."""
+
+
+class _PagesOfCommand(Struct):
+    """The process of the pages that COMMAND has started."""
+
+    stream: trio.abc.Stream
+    process: trio.Process
+
+    async def wait(self) -> int:
+        return await self.process.wait()
+
+    async def kill(self) -> None:
+        self.process.kill()
+
+
+async def start_by_command() -> StartedPages:
+    """Start the process of the pages. Raises OSError.
+
+    Others of the same user can look into it until it has hidden itself.
+    """
+    pipe = subprocess.PIPE
+    # passwords in variables are for the server only
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}
+    errors = subprocess.DEVNULL if sys.stderr is None else None
+    if sys.platform == "win32":
+        flags = subprocess.BELOW_NORMAL_PRIORITY_CLASS
+        process = await trio.lowlevel.open_process(
+            COMMAND, stdin=pipe, stdout=pipe, stderr=errors, env=environment, creationflags=flags
+        )
+        assert process.stdio is not None
+        return _PagesOfCommand(process.stdio, process)
+    # no pipe: before the process has hidden itself, others of the same user could open that in /proc, and read it later
+    near, far = socket.socketpair()
+    with far:
+        try:
+            process = await trio.lowlevel.open_process(
+                COMMAND,
+                stdin=far,
+                stdout=far,
+                stderr=errors,
+                env=environment,
+                process_group=0,  # Ctrl-C is for the server
+            )
+        except BaseException:
+            near.close()
+            raise
+    near.setblocking(False)
+    return _PagesOfCommand(trio.SocketStream(trio.socket.from_stdlib_socket(near)), process)
+
+
 @contextmanager
 def open_pages(
-    server: Server, port: int, _pauses: PauseMeter, is_stopping: Callable[[], bool]
+    server: Server,
+    port: int,
+    _pauses: PauseMeter,
+    is_stopping: Callable[[], bool],
+    *,
+    start: Callable[[], Awaitable[StartedPages]] = start_by_command,
 ) -> Iterator[Callable[[], Awaitable[None]]]:
     """Listen at the addresses that the configuration names, and return the function that keeps the pages running.
 
-    This is a companion of `spielleiter.server.app.serve`; `port` is the game port. Raises StartError if the address of
-    `--metrics` cannot be used; a problem with the address of the pages is only reported.
+    This is a companion of `spielleiter.server.app.serve`; `port` is the game port. `start` starts the process of the
+    pages. Raises StartError if the
+    address of `--metrics` cannot be used; a problem with the address of the pages is only reported.
     """
     config = server.config
     address = (DEFAULT_HOST if config.host in _EVERY_ADDRESS else config.host, port)
@@ -155,7 +226,7 @@ def open_pages(
                 if pages.sockets:
                     publish(events.ViewerStarted(pages.url, access_to(config), pages.note, pages.elsewhere))
 
-            process = PageProcess(settings, pages.sockets, monitor, COMMAND)
+            process = PageProcess(settings, pages.sockets, monitor, start)
             await process.keep_running(
                 announce, lambda reason, pause: is_stopping() or publish(events.ViewerEnded(reason, pause))
             )
@@ -166,7 +237,7 @@ def open_pages(
 class PageProcess:
     """The process that serves pages for `settings` on the sockets of `pages`, health and metrics on those of `monitor`.
 
-    `command` is how it is started.
+    `start` starts it. It raises OSError if that is not possible, StarterEndedError if it never will be.
     """
 
     def __init__(
@@ -174,18 +245,18 @@ class PageProcess:
         settings: PageSettings,
         pages: Sequence[socket.socket],
         monitor: Sequence[socket.socket],
-        command: Sequence[str],
+        start: Callable[[], Awaitable[StartedPages]],
     ) -> None:
         self._settings = settings
         self._pages = pages
         self._monitor = monitor
-        self._command = command
+        self._start = start
 
-    async def keep_running(self, on_first: Callable[[], object], on_end: Callable[[str, float], object]) -> None:
-        """Keep the process running until cancelled.
+    async def keep_running(self, on_first: Callable[[], object], on_end: Callable[[str, float | None], object]) -> None:
+        """Keep the process running until cancelled, or until it cannot be started any more.
 
         `on_first` is called when it serves for the first time, `on_end` each time that it has ended: with the reason,
-        and the seconds until it is started again.
+        and the seconds until it is started again (None: never).
         """
         pause = FIRST_PAUSE
         has_served = False
@@ -198,7 +269,11 @@ class PageProcess:
 
         while True:
             since = trio.current_time()
-            reason = await self._run(note_ready)
+            try:
+                reason = await self._run(note_ready)
+            except StarterEndedError:
+                on_end("the process that starts it was ended", None)
+                return
             if trio.current_time() - since > LONG_LIFE:
                 pause = FIRST_PAUSE
             on_end(reason, pause)
@@ -206,42 +281,45 @@ class PageProcess:
             pause = min(2 * pause, LONGEST_PAUSE)
 
     async def _run(self, on_ready: Callable[[], object]) -> str:
-        """Run the process to its end, and return why it has ended."""
+        """Run the process to its end, and return why it has ended. Raises StarterEndedError."""
         try:
-            sockets = (*self._pages, *self._monitor)
-            process, standard_input = await _started(self._command, [sock.fileno() for sock in sockets])
+            process = await self._start()
         except OSError as error:
             return f"it cannot be started: {error.strerror or error}"
-        assert process.stdout is not None
         try:
-            async with standard_input, process.stdout:
-                said = await _line(process.stdout)
+            async with process.stream as stream:
+                said = await _line(stream)
                 if said and not said.strip().isdigit():  # such as a module that Python loads at each start
                     return "something else has written to its standard output"
                 with suppress(trio.BrokenResourceError, ValueError):  # it has ended already
-                    await standard_input.send_all(self._start(int(said)))
-                    if await _line(process.stdout) == READY:
+                    await self._tell(stream, int(said))
+                    if await _line(stream) == READY:
                         on_ready()
                 await process.wait()
         finally:
             with trio.CancelScope(shield=True):
                 with trio.move_on_after(CLOSE_TIMEOUT):
                     await process.wait()  # its input has ended
-                process.kill()
-                await process.wait()
-        code = process.returncode or 0
+                await process.kill()
+                code = await process.wait()
         return f"the exit code is {code}" if code >= 0 else f"the signal {_signal_name(-code)} ended it"
 
-    def _start(self, pid: int) -> bytes:
-        """Return what the process `pid` is told."""
-
-        def handle(sock: socket.socket) -> int | str:
-            if sys.platform == "win32":
-                return base64.b64encode(sock.share(pid)).decode()
-            return sock.fileno()
-
-        start = PageStart(self._settings, tuple(map(handle, self._pages)), tuple(map(handle, self._monitor)))
-        return msgspec.json.encode(start) + b"\n"
+    async def _tell(self, stream: trio.abc.Stream, pid: int) -> None:
+        """Tell the process `pid` what to serve, and hand it the listening sockets."""
+        sockets = (*self._pages, *self._monitor)
+        shared: tuple[str, ...] = ()
+        if sys.platform == "win32":
+            shared = tuple(base64.b64encode(sock.share(pid)).decode() for sock in sockets)
+        line = msgspec.json.encode(PageStart(self._settings, len(self._pages), shared)) + b"\n"
+        if sys.platform != "win32":
+            assert isinstance(stream, trio.SocketStream)
+            descriptors = array("i", [sock.fileno() for sock in sockets])
+            passed = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, descriptors)]
+            try:
+                line = line[await stream.socket.sendmsg([line], passed) :]
+            except OSError as error:
+                raise trio.BrokenResourceError from error
+        await stream.send_all(line)
 
 
 def _signal_name(number: int) -> str:
@@ -249,42 +327,6 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:  # most real-time signals have no name
         return str(number)
-
-
-async def _started(command: Sequence[str], descriptors: Sequence[int]) -> tuple[trio.Process, trio.abc.SendStream]:
-    """Start the process, which gets these descriptors where that is possible, and a lower priority. Raises OSError.
-
-    Returns it with the stream to its standard input.
-    """
-    pipe = subprocess.PIPE
-    # passwords in variables are for the server only
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}
-    errors = subprocess.DEVNULL if sys.stderr is None else None
-    if sys.platform == "win32":
-        flags = subprocess.BELOW_NORMAL_PRIORITY_CLASS
-        process = await trio.lowlevel.open_process(
-            command, stdin=pipe, stdout=pipe, stderr=errors, env=environment, creationflags=flags
-        )
-        assert process.stdin is not None
-        return process, process.stdin
-    # no pipe: before the process has hidden itself, others of the same user could open that in /proc, and read it later
-    near, far = socket.socketpair()
-    with far:
-        try:
-            process = await trio.lowlevel.open_process(
-                command,
-                stdin=far,
-                stdout=pipe,
-                stderr=errors,
-                env=environment,
-                pass_fds=descriptors,
-                process_group=0,  # Ctrl-C is for the server
-            )
-        except BaseException:
-            near.close()
-            raise
-    near.setblocking(False)
-    return process, trio.SocketStream(trio.socket.from_stdlib_socket(near))
 
 
 async def _line(stream: trio.abc.ReceiveStream) -> bytes:

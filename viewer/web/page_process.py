@@ -1,8 +1,9 @@
 """The process of the pages: it is told what to serve by its standard input, and ends with the server that started it.
 
-It is started by `companion.py`. First it says its process id, which Windows needs to hand over sockets; then it reads
-one line, a `PageStart`; then it says `READY`. It ends when its standard input does, which happens however the server
-ends. Signals for a whole terminal or service are the server's affair, so they are ignored here.
+It is started by `companion.py`, for `spielleiter serve` on Linux by `page_starter.py`. First it says its process id,
+which Windows needs to hand over sockets; then it reads one line, a `PageStart`; then it says `READY`. It ends when its
+standard input does, which happens however the server ends. Signals for a whole terminal or service are the server's
+affair, so they are ignored here.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -30,37 +31,43 @@ ANSWER_TIMEOUT: Final = 10.0
 NICENESS: Final = 10
 """The lower priority of this process on POSIX; on Windows the server starts it with one."""
 _MOST_BYTES: Final = 1024 * 1024  # of the line with the settings
+_MOST_SOCKETS: Final = 253  # as many as Linux hands over at once
 
 
 class PageStart(msgspec.Struct, frozen=True):
-    """What the process is told: settings and listening sockets, as descriptors or in base64 as Windows shares them."""
+    """What the process is told: its settings, and how many of its listening sockets are for pages.
+
+    The others are for health and metrics. `shared` are the sockets in base64, as Windows hands them over; elsewhere,
+    their descriptors come with the first byte of the line.
+    """
 
     settings: PageSettings
-    pages: tuple[int | str, ...]
-    monitor: tuple[int | str, ...]
+    pages: int
+    shared: tuple[str, ...] = ()
 
 
-def opened(handles: Sequence[int | str]) -> list[socket.socket]:
-    """Return the listening sockets that the server has handed over."""
-    found = []
-    for handle in handles:
-        if isinstance(handle, int):
-            sock = socket.socket(fileno=handle)
-        elif sys.platform == "win32":
-            sock = socket.fromshare(base64.b64decode(handle))
-        else:
-            raise ValueError("sockets are shared as descriptors")
-        sock.setblocking(False)
-        found.append(sock)
-    return found
+def _read_start() -> tuple[PageStart, list[socket.socket]] | None:
+    """Return what standard input says, with the listening sockets; None if the server has ended.
 
-
-def _read_line() -> bytes:
-    """Return the first line of standard input, without a buffer, which a thread could block at the end."""
+    Reads it without a buffer, which a thread could block at the end.
+    """
     line = b""
+    descriptors: list[int] = []
+    if sys.platform != "win32":
+        with socket.socket(fileno=os.dup(0)) as control:
+            line, descriptors, _, _ = socket.recv_fds(control, _MOST_BYTES, _MOST_SOCKETS)
     while not line.endswith(b"\n") and len(line) < _MOST_BYTES and (data := os.read(0, 64 * 1024)):
         line += data
-    return line
+    if not line:
+        return None
+    start = msgspec.json.decode(line, type=PageStart)
+    if sys.platform == "win32":
+        sockets = [socket.fromshare(base64.b64decode(each)) for each in start.shared]
+    else:
+        sockets = [socket.socket(fileno=each) for each in descriptors]
+    for sock in sockets:
+        sock.setblocking(False)
+    return start, sockets
 
 
 @contextmanager
@@ -72,7 +79,7 @@ def logged_events(settings: PageSettings) -> Iterator[events.EventStream]:
         yield stream
 
 
-async def _serve(start: PageStart) -> None:
+async def _serve(start: PageStart, sockets: list[socket.socket]) -> None:
     from spielleiter.viewer.web.site import Site  # most of the time that a start takes
 
     settings = start.settings
@@ -80,7 +87,7 @@ async def _serve(start: PageStart) -> None:
         try:
             site = Site(settings, stream.publish)
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(site.serve, opened(start.pages), opened(start.monitor))
+                nursery.start_soon(site.serve, sockets[: start.pages], sockets[start.pages :])
                 nursery.start_soon(_say_ready, site.server.has_answered)
                 await trio.to_thread.run_sync(lambda: os.read(0, 1), abandon_on_cancel=True)
                 nursery.cancel_scope.cancel()
@@ -105,8 +112,8 @@ def main() -> None:
         os.nice(NICENESS)
     with suppress(BrokenPipeError):  # the server has ended
         os.write(1, b"%d\n" % os.getpid())
-        if line := _read_line():
-            trio.run(_serve, msgspec.json.decode(line, type=PageStart))
+        if told := _read_start():
+            trio.run(_serve, *told)
 
 
 if __name__ == "__main__":
