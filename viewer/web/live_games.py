@@ -602,7 +602,7 @@ def room_routes(hub: Hub, look_for: Callable[[str], Awaitable[None]]) -> list[Ba
         return json_response(describe_legal_moves(hub.game(request.path_params["room"]).position(ply), ply))
 
     async def list_events(request: Request) -> Response:
-        """Server-sent events: `rooms` with the list."""
+        """Server-sent events: `rooms` with the list, `pictures` with what the first games of it look like."""
         return hub.watch_list(client_share(request))
 
     async def room_events(request: Request) -> Response:
