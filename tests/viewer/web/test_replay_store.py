@@ -234,7 +234,8 @@ async def test_a_named_pipe_is_no_replay(tmp_path: Path) -> None:
 
 
 async def test_missing_folders_have_no_replays(tmp_path: Path) -> None:
-    nowhere, nothing = ReplayStore(tmp_path / "a", tmp_path / "b"), {"replays": [], "matches": [], "tournaments": []}
+    nowhere = ReplayStore(tmp_path / "a", tmp_path / "b")
+    nothing: dict[str, Any] = {"replays": [], "matches": [], "tournaments": []}
     assert await nowhere.listed() == {"isKept": True, **nothing}
     assert await ReplayStore(None, None).listed() == {"isKept": False, **nothing}
 
