@@ -1,28 +1,31 @@
 """The files in a game's folder, and which folders are kept once their game is over.
 
 The logs are compressed files with a maximum size, which say where they were cut. While a game is played, what they get
-is only buffered; it is compressed when they are closed, or when there is much of it.
+is only collected; it is encoded and compressed when they are closed, or when there is much of it.
 """
 
 from __future__ import annotations
 
 import enum
-import json
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, Generic, NamedTuple, TypeVar
 
 import trio
 from zlib_ng import gzip_ng
 
 from spielleiter.common.files import write_whole
+from spielleiter.common.json_text import json_text
 from spielleiter.match.records import GameRecord
 from spielleiter.match.verdict import Verdict
 from spielleiter.server import events
 from spielleiter.server.core.clock import Arrival
 from spielleiter.server.log import json_line
 from spielleiter.server.net.wire import Wire
+
+T = TypeVar("T")
 
 LEVEL: Final = 4
 """The compression level: a third of the time of the best level, and twice the bytes."""
@@ -31,52 +34,79 @@ BUFFERED_BYTES: Final = 2 * 1024 * 1024
 """The number of bytes after which the buffer is compressed; most games have fewer."""
 
 
-class BoundedFile:
-    """Collects bytes for the compressed file `path`, which `close` completes.
+class BoundedFile(ABC, Generic[T]):
+    """Collects items for the compressed file `path`, which `close` completes.
 
-    `limit` is its maximum size in bytes before compression; `cut` is its last line if there were more.
+    They become bytes when the file is closed, or once those that wait have the size `most_waiting`. `limit` is the
+    maximum size of the file in bytes before compression; `cut` is its last line if there were more.
     """
 
-    def __init__(self, path: Path, limit: int, cut: bytes) -> None:
+    def __init__(self, path: Path, limit: int, cut: bytes, most_waiting: int) -> None:
         self._path = path
         self._remaining = limit
         self._cut = cut
+        self._most_waiting = most_waiting
+        self._waiting: list[T] = []
+        self._size_waiting = 0
         self._buffer: list[bytes | memoryview] = []
         self._buffered_bytes = 0
         self._file: gzip_ng.GzipNGFile | None = None
 
-    def _append(self, *pieces: bytes | memoryview) -> None:
-        """Add pieces, which must not change afterwards, unless the file is full. Raises OSError."""
-        size = sum(map(len, pieces))
-        self._remaining -= size
-        self._buffered_bytes += size
-        self._buffer += pieces
-        if self._remaining <= 0:
-            self._buffer.append(self._cut)
-        if self._buffered_bytes >= BUFFERED_BYTES:
-            self._flush()
+    @abstractmethod
+    def _pieces_of(self, item: T) -> tuple[bytes | memoryview, ...]:
+        """Return the bytes of an item, in pieces."""
+
+    def _add(self, item: T, size: int) -> None:
+        """Add an item, which must not change afterwards, unless the file is full. Raises OSError."""
+        if self._remaining > 0:
+            self._waiting.append(item)
+            self._size_waiting += size
+            if self._size_waiting >= self._most_waiting:
+                self._encode()
 
     def close(self) -> None:
-        """Write the buffered bytes and close the file. This takes some milliseconds, so it may be called in a thread.
+        """Write what waits and close the file. This takes some milliseconds, so it may be called in a thread.
 
         Raises OSError.
         """
         try:
-            self._flush()
+            self._encode()
+            if self._file is None:
+                content = gzip_ng.compress(b"".join(self._buffer), LEVEL)  # in less time than piece by piece
+                self._path.write_bytes(content)
+            else:
+                self._flush(self._file)
         finally:
             self.discard()
 
     def discard(self) -> None:
-        """Drop the buffered bytes; if a part of the file is already written, that part is kept."""
+        """Drop what waits; if a part of the file is already written, that part is kept."""
+        self._waiting.clear()
         self._buffer.clear()
         self._remaining = 0
         if self._file is not None:
             self._file.close()
 
-    def _flush(self) -> None:
-        if self._file is None:
-            self._file = gzip_ng.open(self._path, "wb", LEVEL)
-        self._file.write(b"".join(self._buffer))
+    def _encode(self) -> None:
+        for item in self._waiting:
+            pieces = self._pieces_of(item)
+            size = sum(map(len, pieces))
+            self._remaining -= size
+            self._buffered_bytes += size
+            self._buffer += pieces
+            if self._remaining <= 0:
+                self._buffer.append(self._cut)
+                break
+        self._waiting.clear()
+        self._size_waiting = 0
+        if self._buffered_bytes >= BUFFERED_BYTES:
+            if self._file is None:
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                self._file = gzip_ng.open(self._path, "wb", LEVEL)
+            self._flush(self._file)
+
+    def _flush(self, file: gzip_ng.GzipNGFile) -> None:
+        file.write(b"".join(self._buffer))
         self._buffer.clear()
         self._buffered_bytes = 0
 
@@ -88,13 +118,26 @@ WIRE_LIMIT: Final = 64 * 1024 * 1024
 
 MIN_SHARED: Final = 256
 """The length in bytes from which a chunk is not repeated if the next chunk begins with it."""
+_HEAD_SIZE: Final = 50  # bytes, about, of the line before a chunk
 
 
-class WireLog(BoundedFile):
+class Chunk(NamedTuple):
+    """Bytes of a connection that were received or sent together."""
+
+    seconds: float
+    """When that was, since the log was begun."""
+    what: str
+    data: bytes | memoryview
+    """Those that the previous chunk does not have."""
+    shared: int
+    """The number of those that it has: all of its own, with which this one begins."""
+
+
+class WireLog(BoundedFile[Chunk]):
     """Collects the bytes of all connections of a game."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, WIRE_LIMIT, b"\n--- the rest was not kept\n")
+        super().__init__(path, WIRE_LIMIT, b"\n--- the rest was not kept\n", BUFFERED_BYTES)
         self._started = trio.current_time()
         self._previous = b""
         """The previous chunk; empty if it is too short for the next chunk to refer to it."""
@@ -109,16 +152,20 @@ class WireLog(BoundedFile):
         """
         if self._remaining <= 0:
             return
-        head = f"\n--- {trio.current_time() - self._started:.6f} {what} {len(data)}"
-        if isinstance(data, bytes):
-            if self._previous and data.startswith(self._previous):
-                head += f", the first {len(self._previous)} as above"
-                data = data[len(self._previous) :]
-            else:
-                self._previous = data if len(data) >= MIN_SHARED else b""
-        else:  # the rest of a chunk that was not sent at once
+        shared = 0
+        if not isinstance(data, bytes):  # the rest of a chunk that was not sent at once
             self._previous = b""
-        self._append(f"{head}\n".encode(), data)
+        elif self._previous and data.startswith(self._previous):
+            shared = len(self._previous)
+            data = data[shared:]
+        else:
+            self._previous = data if len(data) >= MIN_SHARED else b""
+        self._add(Chunk(trio.current_time() - self._started, what, data, shared), _HEAD_SIZE + len(data))
+
+    def _pieces_of(self, item: Chunk) -> tuple[bytes | memoryview, ...]:
+        note = f", the first {item.shared} as above" if item.shared else ""
+        head = f"\n--- {item.seconds:.6f} {item.what} {item.shared + len(item.data)}{note}\n"
+        return head.encode(), item.data
 
 
 class LoggedWire:
@@ -174,35 +221,18 @@ MOST_EVENTS: Final = 200
 """The number of events after which they are written as JSON; most games have fewer."""
 
 
-class GameLog(BoundedFile):
-    """Collects the events of a game. They become JSON when they are saved, or when there are many of them."""
+class GameLog(BoundedFile[tuple[events.ServerEvent, float]]):
+    """Collects the events of a game."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, LOG_LIMIT, b"(the rest was not kept)\n")
-        self._events: list[tuple[events.ServerEvent, float]] = []
+        super().__init__(path, LOG_LIMIT, b"(the rest was not kept)\n", MOST_EVENTS)
 
     def add(self, event: events.ServerEvent) -> None:
         """Add an event. Raises OSError."""
-        if self._remaining > 0:
-            self._events.append((event, time.time()))
-            if len(self._events) >= MOST_EVENTS:
-                self._encode()
+        self._add((event, time.time()), 1)
 
-    def close(self) -> None:
-        try:
-            self._encode()
-        finally:
-            super().close()
-
-    def discard(self) -> None:
-        self._events.clear()
-        super().discard()
-
-    def _encode(self) -> None:
-        for event, instant in self._events:
-            if self._remaining > 0:
-                self._append(f"{json_line(event, instant)}\n".encode("utf-8", "backslashreplace"))
-        self._events.clear()
+    def _pieces_of(self, item: tuple[events.ServerEvent, float]) -> tuple[bytes, ...]:
+        return (f"{json_line(*item)}\n".encode("utf-8", "backslashreplace"),)
 
 
 GAMES: Final = "games"
@@ -254,7 +284,5 @@ def write_replay(folder: Path, content: bytes) -> str:
 
 def write_verdict(path: Path, record: GameRecord) -> None:
     """Write a record, one line for each field. Raises OSError."""
-    fields = (
-        f"  {json.dumps(name)}: {json.dumps(value, ensure_ascii=False)}" for name, value in record.to_json().items()
-    )
+    fields = (f'  "{name}": {json_text(value)}' for name, value in record.to_json().items())
     write_whole(path, "{\n" + ",\n".join(fields) + "\n}\n")

@@ -26,6 +26,7 @@ import msgspec
 
 from spielleiter.common.errors import JournalError
 from spielleiter.common.files import FolderLock, LockedError, write_all, write_whole
+from spielleiter.common.json_text import json_text
 from spielleiter.programs.sandbox.sandbox_run import Observations
 
 
@@ -154,7 +155,9 @@ def _plain(value: Any) -> Any:
         return value.to_json()
     if isinstance(value, Mapping):
         return dict(value)
-    return [_plain(item) for item in value] if isinstance(value, (tuple, array)) else value
+    if isinstance(value, array):
+        return value.tolist()
+    return [_plain(item) for item in value] if isinstance(value, tuple) else value
 
 
 JOURNAL: Final = "games.jsonl"
@@ -216,7 +219,7 @@ class Journal:
 
 
 def _encode(records: Iterable[GameRecord]) -> bytes:
-    lines = "".join(json.dumps(record.to_json(), ensure_ascii=False) + "\n" for record in records)
+    lines = "".join(f"{json_text(record.to_json())}\n" for record in records)
     return lines.encode("utf-8", "backslashreplace")  # lone surrogates become JSON escapes
 
 

@@ -144,17 +144,18 @@ async def play_game(
     try:
         if game_folder.exists():  # left by an interrupted run
             await trio.to_thread.run_sync(remove_game_folder, game_folder)
-        game_folder.mkdir(parents=True)
-        referee = _Referee(setup, planned, game_folder, cores, persistent_programs, answer_meter)
-        if keep is KeepPolicy.NONE:
-            referee.logs.discard()  # so they collect nothing
+        if keep is KeepPolicy.ALL:
+            game_folder.mkdir(parents=True)
+        referee = _Referee(setup, planned, game_folder, cores, persistent_programs, answer_meter, keep)
         record = await referee.run(relative, match_server)
         if keep.keeps(record):
+            game_folder.mkdir(parents=True, exist_ok=True)
             return await referee.save(record)
         referee.logs.discard()
         if persistent_programs is not None:
             persistent_programs.pause_outputs()
-        await trio.to_thread.run_sync(remove_game_folder, game_folder)
+        if game_folder.exists():
+            await trio.to_thread.run_sync(remove_game_folder, game_folder)
         return dataclasses.replace(record, folder="")
     except OSError as error:
         raise MachineError(f"{game_folder}: {error.strerror or error}") from None
@@ -169,6 +170,7 @@ class _Referee:
         cores: tuple[tuple[int, ...] | None, tuple[int, ...] | None],
         persistent_programs: PersistentPrograms | None,
         answer_meter: AnswerMeter | None,
+        keep: KeepPolicy,
     ) -> None:
         self._setup = setup
         self._planned = planned
@@ -186,6 +188,10 @@ class _Referee:
         self._cpu_seconds_before = [0.0, 0.0]
         """By program: the processor time in seconds that its process had used before this game."""
         self.logs = GameLogs(folder)
+        if keep is KeepPolicy.NONE:
+            self.logs.discard()  # so they collect nothing
+        self._has_lazy_outputs = keep is not KeepPolicy.ALL
+        """Whether an output of a program becomes a file only with its first byte: mostly, the folder is not kept."""
         self._dialect: Dialect | None = None
         """The dialect of the replay; set once there is a room."""
         self._programs: list[Program | BuiltinPlayer | None] = [None, None]
@@ -476,6 +482,7 @@ class _Referee:
                 memory=None if entrant.memory is None else entrant.memory * MEBIBYTE,
                 stdin=stdin,
                 confinement=run,
+                has_lazy_outputs=self._has_lazy_outputs,
             )
 
         if self._persistent_programs is not None and run is None:
@@ -529,7 +536,12 @@ class _Referee:
             recorded = None if self._room is None else self._room.recorder.content(self._evidence.replay)
             replay = recorded or await encode_with_checkpoints(self._dialect, self._evidence.replay)
 
+        with_outputs = [index for index, program in enumerate(self._programs) if isinstance(program, Program)]
+
         def write() -> GameRecord:  # in a thread, since compressing takes some milliseconds
+            for index in with_outputs if self._has_lazy_outputs else ():
+                for path in output_files(self._folder, index):
+                    path.touch()
             named = record if replay is None else dataclasses.replace(record, replay=write_replay(self._folder, replay))
             self.logs.save()
             write_verdict(self._folder / VERDICT, named)

@@ -140,7 +140,7 @@ class SchedulingDelayMeter:
         self._found[program] = trio.current_time(), usage
         return usage
 
-    def _look_at_known(self, program: int) -> Callable[[], Usage] | None:
+    def _look_at_known(self, program: int, *, is_brief: bool = False) -> Callable[[], Usage] | None:
         """Return the usage of the threads that the last search has found.
 
         None if it was too long ago, or if one of them has ended, as the time of its process is then unknown.
@@ -149,13 +149,13 @@ class SchedulingDelayMeter:
         if trio.current_time() >= searched_at + SEARCH_INTERVAL:
             return None
         known = self._known[program] = self._known[program] or KnownThreads(found)
-        return known.look()
+        return known.look(is_brief=is_brief)
 
     def start_request(self, program: int) -> None:
         """Note that `program` is asked for a move next."""
         self._asked = program
         self._requested_at = self._last_at = trio.current_time()
-        self._usage_at_request = self._look_at_known(program)
+        self._usage_at_request = self._look_at_known(program, is_brief=True)
         if self._usage_at_request is None:
             found = self._search(program)
             self._usage_at_request = lambda: found

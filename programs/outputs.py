@@ -17,10 +17,16 @@ OUTPUT_LIMIT: Final = 8 * 1024 * 1024
 
 
 class Output:
-    """Writes to the file `path` once `open` was called."""
+    """Writes to the file `path` once `open` was called.
 
-    def __init__(self, path: Path) -> None:
+    `is_lazy`: the file and its folder are made with the first byte, and not at all without one. Otherwise, `open` makes
+    the file.
+    """
+
+    def __init__(self, path: Path, *, is_lazy: bool = False) -> None:
         self._path = path
+        self._is_lazy = is_lazy
+        self._is_open = False
         self._file: BinaryIO | None = None
         self._size = 0
         self._is_within_line = False
@@ -30,11 +36,13 @@ class Output:
 
     def open(self) -> None:
         """Create the file, empty. Raises OSError."""
-        self._file = self._path.open("wb")
+        self._is_open = True
+        if not self._is_lazy:
+            self._file = self._path.open("wb")
 
     def redirect_to(self, path: Path) -> None:
         """Continue in another file, which is created if the current one is open. Raises OSError."""
-        was_open = self._file is not None or self._is_paused
+        was_open = self._is_open or self._is_paused
         self.close()
         self._path, self._size, self._is_within_line = path, 0, False
         if was_open:
@@ -42,14 +50,14 @@ class Output:
 
     def pause(self) -> None:
         """Close the file, so that it can be removed, and drop what is written until `redirect_to` is called."""
-        was_open = self._file is not None
+        was_open = self._is_open
         self.close()
         self._is_paused = was_open
 
     def write(self, chunk: bytes, seconds: float) -> None:
         """Write a chunk that was read `seconds` after the program's start. Raises OSError."""
         self.total += len(chunk)
-        if self._size >= OUTPUT_LIMIT or self._file is None:
+        if self._size >= OUTPUT_LIMIT or not self._is_open:
             return
         stamp = f"{seconds:9.3f}  ".encode()
         text = b"".join(
@@ -60,12 +68,15 @@ class Output:
         self._size += len(text)
         if self._size >= OUTPUT_LIMIT:
             text += b"\n(the rest was not kept)\n"
+        if self._file is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = self._path.open("wb")
         self._file.write(text)
         self._file.flush()
 
     def close(self) -> None:
         """Close the file; nothing more is written, even after `redirect_to`, until `open` is called."""
-        self._is_paused = False
+        self._is_open = self._is_paused = False
         if self._file is not None:
             self._file.close()
             self._file = None

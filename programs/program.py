@@ -37,7 +37,8 @@ class Program:
     current one. `cores` are the processor cores that it may use; None for any. `memory` limits its data, in bytes.
     `stdin` is a file descriptor for its standard input; None for an empty input. `confinement` is the sandbox that it
     runs in; None for none. `environment` are its variables beside those that every program gets (environment.py);
-    `is_own` says that it is one of ours, which gets the settings of this Python as well.
+    `is_own` says that it is one of ours, which gets the settings of this Python as well. With `has_lazy_outputs`, the
+    files `out` and `error` are made only if something is written to them.
 
     `exited` is set once the process itself has ended, `gone` once nothing of it is left. `returncode` is as in
     subprocess, negative for a signal.
@@ -57,6 +58,7 @@ class Program:
         memory: int | None = None,
         stdin: int | None = None,
         confinement: SandboxRun | None = None,
+        has_lazy_outputs: bool = False,
     ) -> None:
         self.exited = trio.Event()
         self.gone = trio.Event()
@@ -85,7 +87,7 @@ class Program:
         self._confinement = confinement
         if confinement is not None:
             self._spec = confinement.process_spec(self._spec, environment)
-        self._outputs = Output(out), Output(error)
+        self._outputs = tuple(Output(path, is_lazy=has_lazy_outputs) for path in (out, error))
         self._process: Process | None = None
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:

@@ -21,9 +21,10 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final, Protocol, TextIO
 
+from spielleiter.common.json_text import json_text
 from spielleiter.common.terminal import shows_colours
 from spielleiter.protocol.messages import Cause
 from spielleiter.server import events
@@ -58,7 +59,7 @@ MOST_TRACEBACK: Final = 20_000
 """The maximum length of a traceback in characters; its end is kept."""
 _MOST_TEXT: Final = 1000  # characters of any other text
 _MOST_ITEMS: Final = 50  # of a list
-_NOT_LOGGED: Final = frozenset({"position", "record", "result", "think_times", "was_silent"})
+_NOT_LOGGED: Final = frozenset({"addresses", "position", "record", "result", "think_times", "was_silent"})
 """Fields that are too long for a line, only determine its level, or are part of its text."""
 
 MOST_BYTES: Final = 4 * 1024 * 1024
@@ -68,8 +69,6 @@ BATCH_DELAY: Final = 0.05  # seconds that a line waits for others: every wake-up
 RETRY_INTERVAL: Final = 0.1  # seconds between attempts to write to a file that accepts nothing
 CLOSE_TIMEOUT: Final = 5.0  # seconds that `close` waits for lines that have not been written
 _NO_READER: Final = frozenset({errno.EPIPE, errno.EBADF, errno.EINVAL})
-
-_encode: Final = json.JSONEncoder(ensure_ascii=False).encode  # `dumps` makes a new encoder for each call
 
 
 class LogFile(Protocol):
@@ -177,13 +176,24 @@ def json_line(event: events.ServerEvent, instant: float) -> str:
 
     All characters that a terminal would act on are escaped.
     """
-    kind = type(event)
     shown = _fields_of(event)
-    shown["event"] = event_name(kind)
-    shown["level"] = logging.getLevelName(_level_of(event)).lower()
-    shown["timestamp"] = datetime.fromtimestamp(instant, UTC).isoformat(timespec="microseconds")[: -len("+00:00")] + "Z"
-    text = _encode(shown)
+    shown["event"] = event_name(type(event))
+    shown["level"] = _level_text(_level_of(event))
+    second, fraction = divmod(round(instant * 1e6), 1_000_000)
+    shown["timestamp"] = f"{_time_text(second)}.{fraction:06}Z"
+    text = json_text(shown)
     return text if text.isprintable() else json.dumps(shown)
+
+
+@cache
+def _level_text(level: int) -> str:
+    return logging.getLevelName(level).lower()
+
+
+@lru_cache(maxsize=1)
+def _time_text(second: int) -> str:
+    """Return the date and the time of a second since the epoch."""
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def _fields_of(event: events.ServerEvent) -> dict[str, object]:

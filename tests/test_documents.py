@@ -145,7 +145,6 @@ ELSEWHERE = {
     "make serve",  # test_ci.py
     ". .venv/bin/activate",
     "python3 -m venv .venv",  # test_packaging.py
-    "#!/usr/bin/env bash",  # test_the_script_plays_a_prepared_game
     "spielleiter admin prepare --slot Alice --slot Bob --pause",  # this and the next: test_a_game_in_several_terminals
     "spielleiter admin observe ROOM",
     "spielleiter play --reservation CODE-1",
@@ -248,21 +247,6 @@ def test_a_game_in_several_terminals(tmp_path: Path) -> None:
     lines = outputs[0].splitlines()
     assert lines[0] == "turn   0  round  1      0:0  the game begins"
     assert re.match(r"over: (Alice|Bob) wins \d+:\d+$", lines[-1])
-
-
-@pytest.mark.extended
-def test_the_script_plays_a_prepared_game(tmp_path: Path) -> None:
-    (script,) = blocks("docs/server.md", "bash", "Administer games")
-    with shell(tmp_path) as (here, server):
-        output = here.run(script.text)
-    assert re.search(r"^\[\[\d+\], ?\[\d+\]\]$", output, re.MULTILINE)
-    events = [json.loads(line)["event"] for line in server.log.splitlines()]
-    assert [each for each in events if each in {"game_stepped", "pause_changed", "game_ended"}] == [
-        "game_stepped",
-        "pause_changed",
-        "game_ended",
-    ]
-    assert "command_ignored" not in events
 
 
 @pytest.mark.extended

@@ -361,14 +361,33 @@ async def test_built_in_programs_ignore_modules_in_their_folder(tmp_path: Path) 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no folders without permissions")
 async def test_a_program_that_fills_the_folder_of_its_game_breaks_nothing(tmp_path: Path) -> None:
     """As another user than root, nobody can look into the last folder; as every user, the path is too long."""
-    nest = "import os, sys; os.chdir(sys.argv[1])\nfor _ in range(30): os.mkdir(200 * 'd'); os.chdir(200 * 'd')\n"
-    nest += "os.chmod('.', 0)"
+    nest = "import os, sys; os.makedirs(sys.argv[1]); os.chdir(sys.argv[1])\n"
+    nest += "for _ in range(30): os.mkdir(200 * 'd'); os.chdir(200 * 'd')\nos.chmod('.', 0)"
     folder = shlex.quote(str(tmp_path / GAMES / "0001"))
     setup = setup_of(shell(f"{python(nest)} {folder}; exit 3"), "builtin:first")
     with trio.fail_after(HANG_TIMEOUT):
         record = await play_game(setup, setup.plan()[0], tmp_path, keep=KeepPolicy.NONE)
     assert (record.offender, record.is_counted) == (0, True)
     assert list((tmp_path / GAMES).iterdir()) == []
+
+
+@pytest.mark.parametrize("keep", [KeepPolicy.FAILED, KeepPolicy.NONE])
+def test_a_folder_that_is_kept_after_a_fault_has_the_same_files(keep: KeepPolicy, tmp_path: Path) -> None:
+    setup = setup_of(shell("echo lost >&2; exit 3"), "builtin:first")
+
+    async def play_one() -> GameRecord:
+        with trio.fail_after(HANG_TIMEOUT):
+            return await play_game(setup, setup.plan()[0], tmp_path, keep=keep)
+
+    record = trio.run(play_one)
+    assert (record.offender, "lost" in record.reason) == (0, True)
+    files = {path.name: path.stat().st_size > 0 for path in tmp_path.glob("games/*/*")}
+    assert files == (
+        {"program1.stdout.log": False, "program1.stderr.log": True}
+        | dict.fromkeys((VERDICT, SERVER_LOG, WIRE_LOG), True)
+        if keep is KeepPolicy.FAILED
+        else {}
+    )
 
 
 async def test_a_program_has_its_own_directory_environment_and_memory(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from spielleiter.programs.linux_processes import (
@@ -145,6 +146,10 @@ def test_known_threads_can_be_looked_at_again() -> None:
         assert renewed.machine_busy is not None
         assert before.machine_busy is not None
         assert renewed.machine_busy >= before.machine_busy
+        brief = known.look(is_brief=True)
+        assert brief is not None
+        assert brief().threads == {process.pid: replace(renewed.threads[process.pid], switches=None)}
+        assert brief().machine_busy is not None
     process.wait()
     assert known.look() is None
     known.close()
@@ -200,6 +205,10 @@ def test_usage_tells_how_often_a_thread_has_waited_otherwise() -> None:
     assert change.waited >= 0
     assert change.switches is not None
     assert change.switches >= 3
+    without = replace(before.threads[thread], switches=None)
+    assert after.threads[thread].since(without).switches == change.runs
+    assert change.runs is not None
+    assert change.runs >= change.switches
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import math
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
+from dataclasses import replace
 
 import pytest
 import trio
@@ -60,10 +61,12 @@ class Program:
                 waited = max(0.0, min(now, end) - begin)
                 times = self._times.get(thread)
                 is_asleep = thread in self._asleep and self._asleep[thread](now)
+                switches = None if times is None else sum(now > time for time in times)
                 threads[thread] = ThreadUsage(
                     waited * (1 - share),
                     waited * share,
-                    switches=None if times is None else sum(now > time for time in times),
+                    switches=switches,
+                    runs=switches,
                     is_asleep=is_asleep,
                     is_listening=times is not None and not is_asleep,
                 )
@@ -84,9 +87,11 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> list[Program | None]:
         def __init__(self, found: Usage) -> None:
             self._found = found.threads.keys()
 
-        def look(self) -> Callable[[], Usage] | None:
+        def look(self, *, is_brief: bool) -> Callable[[], Usage] | None:
             program = next(each for each in both if each.pids[0] in self._found)
             threads = program.usage().threads
+            if is_brief:
+                threads = {thread: replace(each, switches=None) for thread, each in threads.items()}
             usage = Usage({thread: each for thread, each in threads.items() if thread in self._found})
             return (lambda: usage) if usage.threads.keys() == self._found else None
 

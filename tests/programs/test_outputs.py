@@ -37,6 +37,21 @@ def test_each_line_has_one_time_even_if_it_arrives_in_pieces(output: Output, tmp
     assert output.total == 18
 
 
+def test_a_lazy_output_makes_its_file_and_folder_with_the_first_byte(tmp_path: Path) -> None:
+    output = Output(tmp_path / "none" / "one", is_lazy=True)
+    output.write(b"too early\n", 0.0)
+    output.open()
+    output.redirect_to(tmp_path / "some" / "two")
+    assert not list(tmp_path.iterdir())
+    output.write(b"next\n", 1.0)
+    output.pause()
+    output.write(b"dropped\n", 1.0)
+    output.redirect_to(tmp_path / "none" / "three")
+    output.close()
+    output.write(b"too late\n", 1.0)
+    assert {path.name: path.read_bytes() for path in tmp_path.glob("*/*")} == {"two": b"    1.000  next\n"}
+
+
 def test_output_beyond_the_limit_is_cut_and_the_file_says_so(output: Output, tmp_path: Path) -> None:
     for _ in range(20):
         output.write(b"x" * (OUTPUT_LIMIT // 10), 0.0)

@@ -150,7 +150,7 @@ async def test_a_persistent_player_plays_all_games_in_one_process_and_leaves_no_
     still_open: list[str] = []
 
     def note(folder: Path) -> None:
-        outputs.append("".join((folder / name).read_text() for name in ("program1.stdout.log", "program1.stderr.log")))
+        outputs.append("".join(path.read_text() for path in folder.glob("program1.*")))
         for path in Path("/proc/self/fd").iterdir():
             with suppress(FileNotFoundError):  # another thread has just closed it
                 if (file := str(path.readlink())).startswith(str(folder)):
