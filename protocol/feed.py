@@ -71,6 +71,7 @@ class RoomOpened(_Event, frozen=True):
     names: tuple[str, str]
     free_seats: int
     soft_timeouts: tuple[float | None, float | None]
+    addresses: tuple[str, str] = ("", "")
 
 
 class SeatsChanged(_Event, frozen=True):
@@ -79,6 +80,7 @@ class SeatsChanged(_Event, frozen=True):
     room: str
     names: tuple[str, str]
     free_seats: int
+    addresses: tuple[str, str] = ("", "")
 
 
 class GameStarted(_Event, frozen=True):
@@ -89,6 +91,7 @@ class GameStarted(_Event, frozen=True):
     is_paused: bool
     soft_timeouts: tuple[float | None, float | None]
     position: str
+    addresses: tuple[str, str] = ("", "")
 
 
 class MovePlayed(_Event, frozen=True):

@@ -131,7 +131,7 @@ class Feed:
                     self._note(each)
             case events.PlayerJoined(room_id):
                 room = self._rooms[room_id]
-                self._note(feed.SeatsChanged(room_id, _names(room), _free_seats(room)))
+                self._note(feed.SeatsChanged(room_id, _names(room), _free_seats(room), room.addresses))
             case events.PauseChanged(room_id, is_paused):
                 self._note(feed.PauseChanged(room_id, is_paused))
             case events.GameStepped(room_id):
@@ -285,7 +285,13 @@ _NOTES: Final = (
 def _opening(room: Room) -> Iterator[feed.FeedEvent]:
     """Yield what is told when `room` is opened, as it is now."""
     yield feed.RoomOpened(
-        room.id, room.edition.name, room.is_prepared, _names(room), _free_seats(room), _soft_timeouts(room)
+        room.id,
+        room.edition.name,
+        room.is_prepared,
+        _names(room),
+        _free_seats(room),
+        _soft_timeouts(room),
+        room.addresses,
     )
     if room.phase is Phase.OPEN and room.is_paused:
         yield feed.PauseChanged(room.id, is_paused=True)
@@ -296,7 +302,7 @@ def _start(room: Room, *, is_paused: bool) -> feed.GameStarted:
     position = room.record[0]
     assert isinstance(position, Memento)
     document = write_position(room.edition.dialect, room.id, position)
-    return feed.GameStarted(room.id, _names(room), is_paused, _soft_timeouts(room), document)
+    return feed.GameStarted(room.id, _names(room), is_paused, _soft_timeouts(room), document, room.addresses)
 
 
 def _end(room: Room, event: events.GameEnded) -> Iterator[feed.FeedEvent]:

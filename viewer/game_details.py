@@ -33,6 +33,7 @@ LONGEST_TEXT: Final = 1000
 Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=1_000_000_000)]
 Seconds: TypeAlias = Annotated[float, msgspec.Meta(ge=0, lt=1e9)]
 OneSeat: TypeAlias = Literal[0, 1]
+_Address: TypeAlias = Annotated[str, msgspec.Meta(max_length=80)]
 BothSeats: TypeAlias = tuple[OneSeat, OneSeat]
 RESULTS: Final = "results.jsonl"
 VERDICT: Final = "verdict.json"
@@ -264,7 +265,7 @@ def details_beside(replay: Path) -> Details:
     stem = replay.name.removesuffix(".gz").removesuffix(".xml")
     line = read_object(replay.with_name(f"{stem}.json"), _MOST_BYTES) or _line_of(folder / RESULTS, replay.name)
     if line is not None:
-        return Details(_times(line))
+        return Details(_times(line), addresses=known_addresses(line))
     record = read_object(folder / VERDICT, _MOST_BYTES)
     seats = known_seats(record)
     if record is None or seats is None or record.get("replay") != replay.name:
@@ -285,6 +286,12 @@ def details_beside(replay: Path) -> Details:
         verdict,
         words,
     )
+
+
+def known_addresses(values: dict[str, Any] | None) -> tuple[str, str]:
+    """Return the addresses of both players, as far as they are texts for an address."""
+    found: tuple[str, str] | None = known(values, "addresses", tuple[_Address, _Address])
+    return found or ("", "")
 
 
 def _soft_limit(setup: dict[str, Any] | None) -> float | None:

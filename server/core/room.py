@@ -100,12 +100,13 @@ class DedicatedPort:
 class Peer:
     """A connection, as lobby and rooms see it, until it has left. Peers are compared by identity.
 
-    `label` is its name in the log, `edition` the edition in whose wire form it is answered. `dedicated_port` is the
-    port it connected to, if that port serves a single seat; None: it may make any request. `has_idle_timeout`: it may
-    be disconnected because it sends nothing after its last game.
+    `label` is its name in the log, `address` its host and port; it is answered in the wire form of `edition`.
+    `dedicated_port` is the port it connected to, if that port serves a single seat; None: it may make any request.
+    `has_idle_timeout`: it may be disconnected because it sends nothing after its last game.
     """
 
     __slots__ = (
+        "address",
         "dedicated_port",
         "edition",
         "has_delivery_timeout",
@@ -128,9 +129,11 @@ class Peer:
         edition: Edition,
         dedicated_port: DedicatedPort | None = None,
         *,
+        address: str = "",
         has_idle_timeout: bool = True,
     ) -> None:
         self.label = label
+        self.address = address
         self.sink = sink
         self.edition = edition
         self.dedicated_port = dedicated_port
@@ -177,6 +180,8 @@ class PlayerSlot(Struct):
     limits: TimeLimits
     """Those of its next move request."""
     peer: Peer | None = None
+    address: str = ""
+    """The host and port of the player that took the slot."""
     is_expected: bool = True
     """False until somebody takes a slot that was not prepared: it may remain without a player."""
     think_times: list[float] = field(default_factory=list)
@@ -469,6 +474,11 @@ class Room:
         return self.player_slots[0].name, self.player_slots[1].name
 
     @property
+    def addresses(self) -> tuple[str, str]:
+        """The hosts and ports of those who have taken a seat, also of those who have left."""
+        return self.player_slots[0].address, self.player_slots[1].address
+
+    @property
     def players(self) -> list[Peer]:
         """The peers that occupy a player slot, in seat order."""
         return [player_slot.peer for player_slot in self.player_slots if player_slot.peer is not None]
@@ -491,6 +501,7 @@ class Room:
     def add_player(self, peer: Peer, player_slot: PlayerSlot) -> None:
         """Let `peer` occupy `player_slot`; the game starts when no slot is free any more."""
         player_slot.peer = peer
+        player_slot.address = peer.address
         player_slot.reservation = None
         player_slot.is_expected = True
         self._publish(events.PlayerJoined(self.id, peer.label, player_slot.seat, player_slot.name))
@@ -771,6 +782,7 @@ class Room:
                     think_times,
                     result,
                     self.record,
+                    self.addresses,
                 )
             )
         excluded = None if self.edition.policy.tells_violators_the_result else offender

@@ -171,13 +171,15 @@ export class NotesPanel {
     this.hints.replaceChildren(...hints.map((hint) => el("li", { text: typeof hint === "string" ? hint : hint.content })));
     setText(this.stderr, lines.join("\n"));
     const reason = localized(end?.reason);
-    setText(this.cause, end ? [localized(end.verdictWords ?? end.verdict), [end.cause, reason].filter(Boolean).join(": ")].filter(Boolean).join(" – ") : "");
+    // that a game ended by its rules is said above the board
+    const cause = end?.cause === "REGULAR" && !reason ? "" : [end?.cause, reason].filter(Boolean).join(": ");
+    setText(this.cause, end ? [localized(end.verdictWords ?? end.verdict), cause].filter(Boolean).join(" – ") : "");
     const last = end?.stderr ?? [];
     setText(this.lastLines, last.join("\n"));
     this.lastLines.hidden = last.length === 0;
     this.hintsPart.hidden = hints.length === 0;
     this.stderrPart.hidden = lines.length === 0;
-    this.causePart.hidden = !end;
-    this.nothing.hidden = hints.length > 0 || lines.length > 0 || Boolean(end);
+    this.causePart.hidden = !this.cause.textContent && last.length === 0;
+    this.nothing.hidden = hints.length > 0 || lines.length > 0 || !this.causePart.hidden;
   }
 }

@@ -31,6 +31,8 @@ from spielleiter.viewer.game_json import (
     describe_frame,
     describe_players,
     describe_ply,
+    known_names,
+    outcome_of,
     result_points,
     shown_name,
 )
@@ -53,6 +55,10 @@ from spielleiter.viewer.web.guard import client_share, may_take
 
 MOST_LISTED: Final = 200
 """The maximum number of rooms in the list."""
+MOST_PICTURED: Final = 24
+"""The number of games at the beginning of the list that have small pictures."""
+PICTURE_INTERVAL: Final = 1.0
+"""Seconds between two looks at what these pictures show."""
 MOST_STREAMS: Final = 384
 """The maximum number of event streams of all pages together; the pages of one address get half of them."""
 MOST_WAITING: Final = 16
@@ -96,6 +102,8 @@ class LiveGame:
     - `soft_limit`: the lower time limit in seconds of a player that has one; None if nobody has one.
     - `think_times`: by seat, the seconds that each answer took.
     - `requested`: the seat whose move is requested, and the instant since when; None if none is.
+    - `addresses`: by seat, the host and port of the program; empty if nobody has come, or if they are not told.
+    - `started_at`, `ended_at`: date and time with their zone; empty if they are not known.
     """
 
     id: str
@@ -111,6 +119,14 @@ class LiveGame:
     soft_limit: float | None
     think_times: tuple[Sequence[float], Sequence[float]]
     requested: tuple[Seat, float] | None = None
+    addresses: tuple[str, str] = ("", "")
+    started_at: str = ""
+    ended_at: str = ""
+
+    @property
+    def shown_names(self) -> tuple[str, str]:
+        """What the players are called."""
+        return known_names(self.names, self.addresses)
 
     def to_move(self, now: float) -> dict[str, Any] | None:
         """Return the seat whose move is requested, and for how many seconds; None if none is."""
@@ -128,13 +144,17 @@ class LiveGame:
             "id": self.id,
             "gameType": self.edition.game_type,
             "game": view_of(self.state).name,
-            "players": [shown_name(name) for name in self.names],
+            "players": [shown_name(name) for name in self.shown_names],
             "ply": self.ply,
+            "turn": self.state.turn,
             "points": points if result is None else result_points(result, self.state),
             "state": self.phase,
             "isPaused": self.is_paused,
             "freeSeats": self.free_seats,
             "isPrepared": self.is_prepared,
+            "started": self.started_at or None,
+            "ended": self.ended_at or None,
+            "outcome": outcome_of(self.record, self.shown_names) if is_over else None,
         }
 
 
@@ -220,10 +240,10 @@ class WatchedGame:
             return False
         self._seen_state = seen
         self._state_fields = {
-            "end": describe_end(self.game.record),
+            "end": describe_end(self.game.record, self.game.addresses),
             "isPaused": self.game.is_paused,
             "state": self.game.phase,
-            "players": describe_players(self.game.edition, self.game.names),
+            "players": describe_players(self.game.edition, self.game.shown_names),
             "toMove": to_move,
         }
         return True
@@ -281,14 +301,14 @@ class WatchedGame:
         game = self._find() or self.game  # as it is now, since to describe the positions may have taken a while
         described = itertools.takewhile(lambda each: each.position is not None, self._plies)
         return {
-            **describe_frame(game.edition, game.state, game.names, game.soft_limit),
+            **describe_frame(game.edition, game.state, game.shown_names, game.soft_limit),
             "id": game.id,
             "state": game.phase,
             "isPaused": game.is_paused,
             "freeSeats": game.free_seats,
             "isPrepared": game.is_prepared,
             **_encoded(described),
-            "end": describe_end(game.record),
+            "end": describe_end(game.record, game.addresses),
             "source": "",
         }
 
@@ -350,6 +370,10 @@ class Hub:
         self._list_notice = NO_NOTICE
         self._list_frame = b""
         self._list_versions = Versions()
+        """Grow when the list or its pictures have changed."""
+        self._pictures: dict[str, Any] = {}
+        self._pictures_frame = frame("pictures", {})
+        self._pictured_at = -PICTURE_INTERVAL
         self._watched: dict[str, WatchedGame] = {}
         self._describing = trio.CapacityLimiter(1)
         self._describes_after = trio.current_time()
@@ -390,12 +414,17 @@ class Hub:
 
         async def write(send_frame: SendFrame) -> None:
             version, notice = 0, NO_NOTICE
+            rooms, pictures = b"", frame("pictures", {})
             while True:
                 version = await self._list_versions.newer_than(version, send_frame)
                 if self.games.notice != notice:
                     notice = self.games.notice
                     await send_frame(frame("notice", notice))
-                await send_frame(self._list_frame)
+                new = b"" if self._list_frame == rooms else self._list_frame
+                new += b"" if self._pictures_frame == pictures else self._pictures_frame
+                rooms, pictures = self._list_frame, self._pictures_frame
+                if new:  # otherwise only the notice has changed, or a change was taken back
+                    await send_frame(new)
 
         def close() -> None:
             self._list_watchers -= 1
@@ -500,16 +529,23 @@ class Hub:
         self._measure_load(trio.current_time())
         if not self._is_busy:
             await self.games.catch_up(trio.lowlevel.checkpoint)
-        return self._listed()
-
-    def _listed(self) -> list[dict[str, Any]]:
         return [game.summary() for game in self.games.listed(MOST_LISTED)]
 
     def _refresh_list(self) -> None:
-        listed, notice = self._listed(), self.games.notice
+        games, notice, now = self.games.listed(MOST_LISTED), self.games.notice, trio.current_time()
+        listed, has_changed = [game.summary() for game in games], False
         if (listed, notice) != (self._list, self._list_notice):
-            self._list, self._list_notice = listed, notice
+            self._list, self._list_notice, has_changed = listed, notice, True
             self._list_frame = frame("rooms", listed)
+        if now - self._pictured_at >= PICTURE_INTERVAL:
+            self._pictured_at = now
+            pictures = {
+                game.id: view_of(game.state).picture(game.state) for game in games[:MOST_PICTURED] if game.record
+            }
+            if pictures != self._pictures:
+                self._pictures, has_changed = pictures, True
+                self._pictures_frame = frame("pictures", pictures)
+        if has_changed:
             self._list_versions.publish()
 
     async def _describe_whole(self, watched: WatchedGame) -> None:
@@ -566,7 +602,7 @@ def room_routes(hub: Hub, look_for: Callable[[str], Awaitable[None]]) -> list[Ba
         return json_response(describe_legal_moves(hub.game(request.path_params["room"]).position(ply), ply))
 
     async def list_events(request: Request) -> Response:
-        """Server-sent events: `rooms` with the list."""
+        """Server-sent events: `rooms` with the list, `pictures` with what the first games of it look like."""
         return hub.watch_list(client_share(request))
 
     async def room_events(request: Request) -> Response:

@@ -42,7 +42,7 @@ from spielleiter.viewer.web.http_server import HttpServer
 from spielleiter.viewer.web.live_games import Hub, room_routes
 from spielleiter.viewer.web.page_settings import PageSettings
 from spielleiter.viewer.web.replay_store import ReplayStore, replay_routes
-from spielleiter.viewer.web.seats import Seats, seat_routes
+from spielleiter.viewer.web.seats import Seats, joining_commands, seat_routes
 
 MOST_CONNECTIONS = 512
 """The maximum number of open connections of browsers."""
@@ -151,19 +151,19 @@ def _editions_of(settings: PageSettings) -> Callable[[Mapping[str, str], Mapping
 def application(routes: Sequence[BaseRoute], bodies: BodyBudget | None = None) -> Application:
     """Return an application that answers errors in the form that the page expects; `bodies` is the budget of bodies."""
 
-    async def refuse(_request: Request, error: Exception) -> Response:
+    async def refuse(request: Request, error: Exception) -> Response:
         assert isinstance(error, WebError)
-        return error_response(error)
+        return error_response(error, request.headers)
 
-    async def refuse_address(_request: Request, error: Exception) -> Response:
+    async def refuse_address(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         texts = _STATUS_TEXTS.get(error.status_code, (str(error.detail), str(error.detail)))
-        response = error_response(WebError(error.status_code, *texts))
+        response = error_response(WebError(error.status_code, *texts), request.headers)
         response.headers.update(error.headers or {})
         return response
 
-    async def admit_bug(_request: Request, _error: Exception) -> Response:
-        return error_response(WebError(500, *_STATUS_TEXTS[500]))
+    async def admit_bug(request: Request, _error: Exception) -> Response:
+        return error_response(WebError(500, *_STATUS_TEXTS[500]), request.headers)
 
     handlers = {WebError: refuse, HTTPException: refuse_address, Exception: admit_bug}
     app = Starlette(routes=routes, exception_handlers=handlers)
@@ -220,7 +220,10 @@ def _page_routes(server: GameServer, *, has_admins: bool) -> list[BaseRoute]:
         return json_response(
             {
                 "version": version("spielleiter"),
-                "gameTypes": [_describe_edition(edition) for edition in server.games.editions.values()],
+                "gameTypes": [
+                    {**_describe_edition(edition), "commands": joining_commands(host, port, edition.game_type)}
+                    for edition in server.games.editions.values()
+                ],
                 "hasAdmin": has_admins,
                 "host": host,
                 "port": port,

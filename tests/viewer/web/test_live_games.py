@@ -7,6 +7,7 @@ import json
 import random
 from collections.abc import MutableMapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -83,7 +84,19 @@ async def test_the_list_has_running_waiting_and_ended_games(monkeypatch: pytest.
         assert rooms[1] == {
             "id": waiting.id, "gameType": GAME_TYPE, "game": "blokus", "players": ["C", "D"], "ply": 0,
             "points": [0, 0], "state": "waiting", "isPaused": False, "freeSeats": 0, "isPrepared": True,
+            "turn": 0, "started": None, "ended": None, "outcome": None,
         }  # fmt: skip
+        assert datetime.fromisoformat(rooms[0]["started"]) <= datetime.now().astimezone()
+        first, second = rooms[2]["players"]
+        assert rooms[2]["outcome"] == {
+            "winner": 0,
+            "isDraw": False,
+            "words": {
+                "de": f"{second} hat gegen eine Regel verstoßen; {first} gewinnt",
+                "en": f"{second} broke a rule; {first} wins",
+            },
+        }
+        assert rooms[2]["started"] <= rooms[2]["ended"]
         assert (rooms[2]["ply"], rooms[2]["points"][1]) == (1, 0)  # the points of the result: none for an illegal move
         assert (await pages.get(f"/api/rooms/{ended[0]}")).status == 404
         monkeypatch.setattr("spielleiter.viewer.web.live_games.MOST_LISTED", 3)
@@ -197,6 +210,8 @@ class Game:
     id: str = "one"
     edition: Edition = EDITION
     names: tuple[str, str] = ("A", "B")
+    shown_names: tuple[str, str] = ("A", "B")
+    addresses: tuple[str, str] = ("", "")
     is_paused: bool = False
     phase: str = "running"
     free_seats: int = 0
