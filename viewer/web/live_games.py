@@ -33,6 +33,7 @@ from spielleiter.viewer.game_json import (
     describe_players,
     describe_ply,
     describe_thinking,
+    edition_title,
     known_names,
     outcome_of,
     result_points,
@@ -147,6 +148,7 @@ class LiveGame:
         return {
             "id": self.id,
             "gameType": self.edition.game_type,
+            "title": edition_title(self.edition),
             "game": view_of(self.state).name,
             "players": [shown_name(name) for name in self.shown_names],
             "ply": self.ply,
