@@ -197,6 +197,11 @@ def describe_game(replay: Replay, details: Details = Details()) -> Json:
     }
 
 
+def edition_title(edition: Edition) -> str:
+    """Return the name of an edition as people write it: ``Hase und Igel 2018`` for ``hase-und-igel-2018``."""
+    return " ".join(word if word == "und" else word.capitalize() for word in edition.name.split("-"))
+
+
 def describe_frame(edition: Edition, state: State, names: Sequence[str], soft_limit: float | None) -> Json:
     """Return the keys of a game that are the same in all its positions, of which `state` is one."""
     view = view_of(state)

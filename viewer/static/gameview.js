@@ -6,6 +6,7 @@ import { announce, el } from "./dom.js";
 import { t, tOr } from "./i18n.js";
 import { Charts } from "./charts.js";
 import { Controls } from "./controls.js";
+import { showMove } from "./effects.js";
 import { drawingFor } from "./games/registry.js";
 import { ensurePatterns } from "./games/pieces.js";
 import { MoveList, NotesPanel, PlayersPanel, StatusPanel } from "./panels.js";
@@ -53,6 +54,7 @@ export class GameView {
         el("div", { class: "more" }, this.moves.element,
           el("section", { class: "panel" }, el("h2", { text: t("chart.title") }), this.charts.element), extras)));
     this.announced = "";
+    this.shownPly = null;
     this.timer = setInterval(() => this.status.tick(this.isNewest), TICK_MS);
     this.onKey = (event) => this.press(event);
     document.addEventListener("keydown", this.onKey);
@@ -118,6 +120,8 @@ export class GameView {
     this.notes.show(ply, isNewest);
     this.charts.mark(ply);
     this.moves.mark(ply); // after all changes, since it needs the layout
+    showMove(this.board.element, ply, this.shownPly);
+    this.shownPly = ply;
     this.element.dataset.ply = String(ply);
     const text = [t("game.plyShort", { ply }), this.drawing.describeMove(position), better ? t("game.better", { text: better.text }) : "", isNewest ? this.result.text.textContent : ""].filter(Boolean).join(": ");
     if (text !== this.announced && !this.playback.isPlaying) {

@@ -31,6 +31,7 @@ from spielleiter.viewer.game_json import (
     describe_frame,
     describe_players,
     describe_ply,
+    edition_title,
     known_names,
     outcome_of,
     result_points,
@@ -143,6 +144,7 @@ class LiveGame:
         return {
             "id": self.id,
             "gameType": self.edition.game_type,
+            "title": edition_title(self.edition),
             "game": view_of(self.state).name,
             "players": [shown_name(name) for name in self.shown_names],
             "ply": self.ply,

@@ -27,6 +27,7 @@ from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS, choose_default, choose_editions
 from spielleiter.server.errors import StartError
 from spielleiter.server.net.password_guard import PasswordGuard
+from spielleiter.viewer.game_json import edition_title
 from spielleiter.viewer.page import STATIC, bundle_modules
 from spielleiter.viewer.positions.describe import view_of
 from spielleiter.viewer.web.administration import AdminSessions, admin_routes
@@ -198,8 +199,7 @@ def _describe_edition(edition: Edition) -> dict[str, Any]:
     return {
         "gameType": edition.game_type,
         "game": view_of(edition.game.new_state(random.Random(0))).name,
-        # as people write it: `Hase und Igel 2018` for `hase-und-igel-2018`
-        "title": " ".join(word if word == "und" else word.capitalize() for word in edition.name.split("-")),
+        "title": edition_title(edition),
         "strategies": [
             kind.name
             for kind in STRATEGIES.values()

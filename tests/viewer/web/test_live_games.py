@@ -84,7 +84,7 @@ async def test_the_list_has_running_waiting_and_ended_games(monkeypatch: pytest.
         assert rooms[1] == {
             "id": waiting.id, "gameType": GAME_TYPE, "game": "blokus", "players": ["C", "D"], "ply": 0,
             "points": [0, 0], "state": "waiting", "isPaused": False, "freeSeats": 0, "isPrepared": True,
-            "turn": 0, "started": None, "ended": None, "outcome": None,
+            "turn": 0, "title": "Blokus 2027", "started": None, "ended": None, "outcome": None,
         }  # fmt: skip
         assert datetime.fromisoformat(rooms[0]["started"]) <= datetime.now().astimezone()
         first, second = rooms[2]["players"]
