@@ -34,6 +34,7 @@ from spielleiter.protocol.feed import (
     SeatsChanged,
     ServerDescribed,
     Stopping,
+    ThinkingChanged,
     read_data,
 )
 from spielleiter.protocol.messages import ErrorMessage, Memento, MoveData, Paused, Result, RoomData
@@ -74,6 +75,8 @@ class FollowedGame:
         self._think_times: tuple[list[float], list[float]] = ([], [])
         self._requested: tuple[Seat | None, float] | None = None
         """The seat whose move is requested (None: the one to move in the last position), and the instant since when."""
+        self._thinking: dict[int, ThinkingChanged] = {}
+        """By the number of a move, from 0: what was said about it."""
         self._told: deque[Recorded] = deque()
         """What was not looked at yet."""
         self._is_readable = True
@@ -88,6 +91,9 @@ class FollowedGame:
                 self._think_times[seat % 2].append(think_time)
                 self._requested = None, now
                 self._keep(event)
+            case ThinkingChanged(ply=ply):
+                if ply < MOST_TOLD:
+                    self._thinking[ply] = event
             case RequestChanged(seat=seat, elapsed=elapsed):
                 self._requested = None if seat is None else (seat, now - (elapsed or 0.0))
             case RoomOpened() | SeatsChanged():
@@ -163,6 +169,7 @@ class FollowedGame:
             self._soft_limit,
             self._think_times,
             requested,
+            self._thinking,
             self._addresses,
             self.started_at,
             self.ended_at,
@@ -265,6 +272,10 @@ class FollowedGames:
                     self._note_added()
             case RoomClosed(room=room):
                 self.close(room, games)
+            case ThinkingChanged(room=room):
+                game = games.get(room) or self._ended.get(room)  # what was said last may be read when the game is over
+                if game is not None:
+                    game.apply(event, now)
             case _:
                 if event.room in games:
                     game = games[event.room]
