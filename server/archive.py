@@ -102,7 +102,7 @@ def result_line(game: events.GameEnded, ended_at: datetime, replay: str | None) 
         "room": game.room,
         "edition": game.edition,
         "names": list(game.names),
-        "addresses": list(game.addresses),
+        "addresses": list(game.player_addresses),
         "causes": list(game.causes),
         "reasons": list(game.reasons),
         "parts": [list(parts) for parts in game.parts],

@@ -11,8 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from msgspec import json
+
 from spielleiter.game.api import Seat, State
 from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, MoveData, Result, RoomData
+from spielleiter.protocol.thinking import MOST_LINES, Thinking, request_of
 from spielleiter.server.core.policy import Edition
 from spielleiter.viewer.positions.describe import describe_illegal_move, describe_position, view_of
 from spielleiter.viewer.positions.view import Json, Words
@@ -167,6 +170,8 @@ class Details:
     verdict: str | None = None
     """What a match says about the game, in English; None for a game outside a match."""
     verdict_words: Words | None = None
+    thoughts: tuple[Sequence[tuple[int, Thinking]], Sequence[tuple[int, Thinking]]] = ((), ())
+    """By seat: what the program thought, each with the number of the answer that it was asked for last."""
     addresses: tuple[str, str] = ("", "")
     """By seat: where the programs were connected from; empty if that is not known."""
 
@@ -192,9 +197,15 @@ def describe_game(replay: Replay, details: Details = Details()) -> Json:
             describe_position(state, ply, states[ply - 1] if ply else None) for ply, state in enumerate(states)
         ],
         "plies": _describe_plies(mementos, details),
+        "thinking": _describe_thoughts(states, details),
         "end": ending,
         "source": replay.source,
     }
+
+
+def edition_title(edition: Edition) -> str:
+    """Return the name of an edition as people write it: ``Hase und Igel 2018`` for ``hase-und-igel-2018``."""
+    return " ".join(word if word == "und" else word.capitalize() for word in edition.name.split("-"))
 
 
 def describe_frame(edition: Edition, state: State, names: Sequence[str], soft_limit: float | None) -> Json:
@@ -256,3 +267,23 @@ def describe_ply(
         "hints": [{"content": hint[:LONGEST_HINT]} for hint in after.hints[:MOST_HINTS]],
         "stderr": stderr,
     }
+
+
+def _describe_thoughts(states: Sequence[State], details: Details) -> list[Json]:
+    """Return what the programs thought, by ply; the last ply may be one that a program was asked for in vain."""
+    found: dict[int, tuple[Seat, Thinking]] = {}
+    for seat in (0, 1):
+        asked = [(ply, state.turn) for ply, state in enumerate(states, 1) if state.seat_on_turn == seat]
+        turns, counts = [turn for _, turn in asked], [0] * len(asked)
+        for latest, thinking in details.thoughts[seat]:
+            number = request_of(thinking, turns, latest)
+            if number < len(asked) and counts[number] < MOST_LINES:
+                counts[number] += 1
+                ply = asked[number][0]
+                found[ply] = seat, found[ply][1].followed_by(thinking) if ply in found else thinking
+    return [describe_thinking(ply, *found[ply]) for ply in sorted(found)]
+
+
+def describe_thinking(ply: int, seat: Seat, thinking: Thinking) -> Json:
+    """Return what the program in `seat` thought about the move number `ply`; what it did not name is left out."""
+    return {"ply": ply, "player": seat, **json.decode(json.encode(thinking))}

@@ -34,6 +34,8 @@ from spielleiter.protocol.feed import (
     SeatsChanged,
     ServerDescribed,
     Stopping,
+    ThinkingChanged,
+    encode_event,
     read_data,
 )
 from spielleiter.protocol.messages import ErrorMessage, Memento, MoveData, Paused, Result, RoomData
@@ -89,6 +91,8 @@ class FollowedGame:
         self._think_times: tuple[list[float], list[float]] = ([], [])
         self._requested: tuple[Seat | None, float] | None = None
         """The seat whose move is requested (None: the one to move in the last position), and the instant since when."""
+        self._thinking: dict[int, ThinkingChanged] = {}
+        """By the number of a move, from 0: what was said about it."""
         self._told: deque[Recorded] = deque()
         """What was not looked at yet."""
         self.size = 0
@@ -109,6 +113,8 @@ class FollowedGame:
                     self._think_times[seat].append(think_time)
                 self._requested = None, now
                 self._keep(event)
+            case ThinkingChanged():
+                self._note_thinking(event)
             case RequestChanged(seat=seat, elapsed=elapsed):
                 self._requested = None if seat is None else (seat, now - (elapsed or 0.0))
             case RoomOpened() | SeatsChanged():
@@ -189,10 +195,19 @@ class FollowedGame:
             self._soft_limit,
             self._think_times,
             requested,
+            self._thinking,
             self._addresses,
             self.started_at,
             self.ended_at,
         )
+
+    def _note_thinking(self, event: ThinkingChanged) -> None:
+        """Keep what a program has thought, instead of what was told of that move before; nothing if it is too much."""
+        before = self._thinking.get(event.ply)
+        size = self.size + len(encode_event(event)) - (0 if before is None else len(encode_event(before)))
+        if 0 <= event.ply < MOST_TOLD and size <= MOST_BYTES_OF_GAME and not self.is_cut:
+            self.size = size
+            self._thinking[event.ply] = event
 
     def _note_limits(self, soft_timeouts: Sequence[float | None]) -> None:
         self._soft_limit = min((limit for limit in soft_timeouts if limit is not None), default=None)
@@ -340,6 +355,9 @@ class FollowedGames:
                     self._is_cut |= edition is not None
             case RoomClosed(room=room):
                 self.close(room, games)
+            case ThinkingChanged(room=room):
+                # what was said last may be read when the game is over
+                self._apply_to(games.get(room) or self._ended.get(room), event, now)
             case _:
                 self._apply_to(games.get(event.room), event, now)
 

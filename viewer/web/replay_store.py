@@ -46,6 +46,7 @@ from spielleiter.viewer.game_json import (
     describe_game,
     describe_outcome,
     distinct_positions,
+    edition_title,
     known_names,
     shown_name,
 )
@@ -306,6 +307,7 @@ def _listed_replay(path: Path) -> dict[str, Any]:
         "name": path.name,
         "room": known_text(line, "room"),
         "gameType": None if edition is None else edition.game_type,
+        "title": None if edition is None else edition_title(edition),
         "players": names,
         "points": None if points is None else [first for (first,) in points],
         "ended": known_text(line, "ended_at"),

@@ -29,6 +29,7 @@ from spielleiter.server.editions import EDITIONS, choose_default, choose_edition
 from spielleiter.server.errors import StartError
 from spielleiter.server.metrics import with_more_refusals
 from spielleiter.server.net.password_guard import PasswordGuard
+from spielleiter.viewer.game_json import edition_title
 from spielleiter.viewer.page import STATIC, bundle_modules
 from spielleiter.viewer.positions.describe import view_of
 from spielleiter.viewer.web.administration import AdminSessions, admin_routes
@@ -91,18 +92,18 @@ class Site:
         self.health_app = application(health)
         sessions = AdminSessions(settings.admin_password, self._new_guard(), settings.page_port, self._publish)
         store = ReplayStore(*settings.folders)
-        seats = Seats(self.server)
         routes: list[BaseRoute] = [
             *health,
-            *_page_routes(self.server, has_admins=settings.admin_password is not None),
+            *_page_routes(self.server, has_admins=settings.admin_password is not None, can_play=not settings.is_match),
             *room_routes(self.hub, self.server.look_for),
             *board_routes(self.hub, self.server.look_for),
             *replay_routes(store),
             *analysis_routes(store, self.hub),
             *download_routes(store, self.hub),
-            *seat_routes(seats, self.hub, store.state),
             *admin_routes(self.server, sessions),
         ]
+        if not settings.is_match:
+            routes += seat_routes(Seats(self.server), self.hub, store.state)
         self.app: Application = Guard(application(routes, self.bodies), settings.viewer_password, self._new_guard())
 
     def _new_guard(self) -> PasswordGuard:
@@ -208,8 +209,7 @@ def _describe_edition(edition: Edition) -> dict[str, Any]:
     return {
         "gameType": edition.game_type,
         "game": view_of(edition.game.new_state(random.Random(0))).name,
-        # as people write it: `Hase und Igel 2018` for `hase-und-igel-2018`
-        "title": " ".join(word if word == "und" else word.capitalize() for word in edition.name.split("-")),
+        "title": edition_title(edition),
         "strategies": [
             kind.name
             for kind in STRATEGIES.values()
@@ -218,7 +218,7 @@ def _describe_edition(edition: Edition) -> dict[str, Any]:
     }
 
 
-def _page_routes(server: GameServer, *, has_admins: bool) -> list[BaseRoute]:
+def _page_routes(server: GameServer, *, has_admins: bool, can_play: bool) -> list[BaseRoute]:
     """Return the routes of the page and of what it needs to know: the version, the games, how to reach the server."""
 
     async def page(_request: Request) -> Response:
@@ -235,6 +235,7 @@ def _page_routes(server: GameServer, *, has_admins: bool) -> list[BaseRoute]:
                     for edition in server.games.editions.values()
                 ],
                 "hasAdmin": has_admins,
+                "canPlay": can_play,
                 "host": host,
                 "port": port,
             }

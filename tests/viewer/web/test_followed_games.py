@@ -26,10 +26,12 @@ from spielleiter.protocol.feed import (
     RoomOpened,
     ServerDescribed,
     Stopping,
+    ThinkingChanged,
     write_data,
 )
 from spielleiter.protocol.messages import Memento, MoveData, Result, Slot
 from spielleiter.protocol.positions import write_position
+from spielleiter.protocol.thinking import Thinking
 from spielleiter.server import events
 from spielleiter.server.core.room import Room
 from spielleiter.server.editions import EDITIONS, choose_editions
@@ -71,6 +73,24 @@ def following(*told: FeedEvent) -> FollowedGames:
     for event in (described(), Current(), *told):
         games.apply(event, 10.0)
     return games
+
+
+def test_what_a_program_thinks_is_known_in_its_own_room_also_when_the_game_has_just_ended() -> None:
+    result = write_data(EDITION.dialect, Result((), (), ()))
+
+    def thought(room: str, ply: int, value: float) -> ThinkingChanged:
+        return ThinkingChanged(room, ply, ply % 2, Thinking(value=value))
+
+    games = following(opened("a"), started("a"), opened("b"), started("b"), *moves("a", 2), thought("a", 2, 1.0))
+    last = thought("a", 2, 2.0)
+    for event in (GameEnded("a", result, ((), ())), RoomClosed("a"), last, thought("unknown", 0, 3.0)):
+        games.apply(event, 11.0)
+    games.apply(thought("b", MOST_TOLD, 4.0), 11.0)
+    ended, running = games.find("a"), games.find("b")
+    assert ended is not None
+    assert running is not None
+    assert ended.thinking == {2: last}
+    assert running.thinking == {}
 
 
 async def until(condition: Callable[[], bool]) -> None:
@@ -219,6 +239,16 @@ def test_all_games_together_have_a_bound() -> None:
     found = games.find("one")
     assert found is not None
     assert (len(found.record), games.notice) == (3, NO_NOTICE)
+
+
+def test_what_programs_think_has_a_bound() -> None:
+    """What is told again takes the place of what was told before."""
+    long = Thinking(texts=("x" * 1_000_000,))
+    thoughts = [ThinkingChanged("one", ply, 0, long) for ply in (-1, MOST_TOLD, *range(20), *range(10))]
+    games = following(opened("one"), started("one"), *thoughts, *moves("one", 2))
+    game = games.find("one")
+    assert game is not None
+    assert (list(game.thinking), len(game.record)) == (list(range(16)), 3)
 
 
 def test_names_are_shortened() -> None:
