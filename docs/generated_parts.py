@@ -212,6 +212,26 @@ def viewer_addresses() -> str:
     return table(("address", "answer"), sorted(rows, key=lambda row: row[0].strip("`").partition(" ")[2]))
 
 
+# -- benchmarks -------------------------------------------------------------------------------------------------------
+
+
+_BENCHMARKS: Final = (
+    "rules_and_protocol", "memory", "throughput", "page_load", "under_attack", "soak", "match_cost", "levels", "ladder",
+    "planted_faults", "planted_bugs",
+)  # fmt: skip
+"""The modules of `benchmarks/` that people run; these start the others."""
+
+
+def all_benchmarks() -> str:
+    """The measurements besides `spielleiter bench`, with the first sentence of each module."""
+    rows = []
+    for name in _BENCHMARKS:
+        module = ast.parse((ROOT / "benchmarks" / f"{name}.py").read_text(encoding="utf-8"))
+        summary = (ast.get_docstring(module) or "").partition("\n\n")[0]
+        rows.append((code(f"python -m benchmarks.{name}"), prose(summary)))
+    return table(("module", "what it measures"), rows)
+
+
 # -- checks -----------------------------------------------------------------------------------------------------------
 
 
@@ -440,6 +460,7 @@ PARTS: Final[Mapping[str, Callable[..., str]]] = {
     "packets": packets,
     "refusals": refusals,
     "feed-events": feed_events,
+    "benchmarks": all_benchmarks,
     "viewer-addresses": viewer_addresses,
     "conditions": conditions,
     "package-faults": package_faults,

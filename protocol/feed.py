@@ -24,6 +24,7 @@ from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
 from spielleiter.protocol.messages import RoomData, RoomMessage
+from spielleiter.protocol.thinking import Thinking
 from spielleiter.protocol.writer import typed_element
 
 _SeatNumber = Annotated[Seat, msgspec.Meta(ge=0, le=1)]
@@ -71,6 +72,7 @@ class RoomOpened(_Event, frozen=True):
     names: tuple[str, str]
     free_seats: int
     soft_timeouts: tuple[float | None, float | None]
+    addresses: tuple[str, str] = ("", "")
 
 
 class SeatsChanged(_Event, frozen=True):
@@ -79,6 +81,7 @@ class SeatsChanged(_Event, frozen=True):
     room: str
     names: tuple[str, str]
     free_seats: int
+    addresses: tuple[str, str] = ("", "")
 
 
 class GameStarted(_Event, frozen=True):
@@ -89,6 +92,7 @@ class GameStarted(_Event, frozen=True):
     is_paused: bool
     soft_timeouts: tuple[float | None, float | None]
     position: str
+    addresses: tuple[str, str] = ("", "")
 
 
 class MovePlayed(_Event, frozen=True):
@@ -104,6 +108,18 @@ class MovePlayed(_Event, frozen=True):
     move: str
     think_time: float
     hints: tuple[str, ...] = ()
+
+
+class ThinkingChanged(_Event, frozen=True):
+    """What the program in `seat` has said about the move number `ply`, from 0: all of it so far.
+
+    It is told in a match only, to the pages that show it. The move may not be played yet.
+    """
+
+    room: str
+    ply: int
+    seat: _SeatNumber
+    thinking: Thinking
 
 
 class ErrorSent(_Event, frozen=True):
@@ -175,6 +191,7 @@ FeedEvent: TypeAlias = (
     | SeatsChanged
     | GameStarted
     | MovePlayed
+    | ThinkingChanged
     | ErrorSent
     | RequestChanged
     | PauseChanged

@@ -23,14 +23,16 @@ from msgspec import Struct, structs
 from spielleiter.common.errors import os_error_text
 from spielleiter.common.files import write_whole
 from spielleiter.common.text import count_text
+from spielleiter.game.api import Seat
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.messages import CloseConnection, ErrorPacket
+from spielleiter.protocol.thinking import Thinking
 from spielleiter.server import events
 from spielleiter.server.archive import Archive
 from spielleiter.server.config import Config, is_loopback
 from spielleiter.server.core.lobby import NO_ADMINS, Lobby, id_source, start_source
 from spielleiter.server.core.policy import Edition
-from spielleiter.server.core.room import DedicatedPort, Peer
+from spielleiter.server.core.room import DedicatedPort, Peer, Room
 from spielleiter.server.editions import choose_default, choose_editions
 from spielleiter.server.errors import StartError
 from spielleiter.server.garbage import PauseMeter, collect_in_quiet, deferred_gc
@@ -269,6 +271,15 @@ class Server:
             self.lobby.unfollow = self._feed.drop
         session = next(each for each in self.sessions if each.peer is peer)
         self._feed.add(peer, lambda: session.queued_bytes)
+
+    def tell_thinking(self, room: Room, ply: int, seat: Seat, thinking: Thinking) -> None:
+        """Tell the followers what the program in `seat` has said about the move number `ply`, from 0, of `room`.
+
+        Nobody else is told, the players least of all; the server itself never learns of it, but a match does.
+        """
+        room.thinking[ply] = seat, thinking
+        if self._feed is not None:
+            self._feed.note_thinking(room, ply)
 
     def _described(self) -> ServerDescribed:
         from importlib.metadata import version

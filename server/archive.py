@@ -28,7 +28,7 @@ from msgspec import Struct
 from spielleiter.common.errors import os_error_text
 from spielleiter.common.files import FolderLock, LockedError, is_at, lock_file, written_parts
 from spielleiter.protocol.dialect import Dialect
-from spielleiter.protocol.messages import RoomData
+from spielleiter.protocol.messages import Memento, RoomData
 from spielleiter.server import events
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.errors import StartError
@@ -73,6 +73,8 @@ class ResultLine(TypedDict):
     edition: str
     names: list[str]
     """The players' names; empty for a player without one."""
+    addresses: list[str]
+    """The hosts and ports from which the players were connected."""
     causes: list[str]
     """`REGULAR`, or how the player ended the game."""
     reasons: list[str]
@@ -83,6 +85,8 @@ class ResultLine(TypedDict):
     """The seats of the winners: none, one, or both in a draw."""
     plies: int
     """The moves that were made."""
+    turn: int
+    """The turn of the last position, which runs ahead of the moves once a colour is out; 0 if there is none."""
     thinking: list[dict[str, float]]
     """`count`, `median`, `p95` and `maximum` of the think times in seconds; 0 without a request."""
     think_times: list[list[float]]
@@ -98,11 +102,13 @@ def result_line(game: events.GameEnded, ended_at: datetime, replay: str | None) 
         "room": game.room,
         "edition": game.edition,
         "names": list(game.names),
+        "addresses": list(game.player_addresses),
         "causes": list(game.causes),
         "reasons": list(game.reasons),
         "parts": [list(parts) for parts in game.parts],
         "winners": list(game.winners),
         "plies": game.plies,
+        "turn": next((data.state.turn for data in reversed(game.record) if isinstance(data, Memento)), 0),
         "thinking": [stats.as_dict() for stats in game.thinking],
         "think_times": [[round(seconds, 6) for seconds in times] for times in game.think_times],
         "replay": replay,

@@ -292,7 +292,8 @@ class PlayerLeft(ServerEvent, frozen=True):
 class GameEnded(ServerEvent, frozen=True):
     """A started game is over; lists are by seat. On a terminal, `result` stands for the winner and the faults.
 
-    `record` is what its replay contains, `think_times` are seconds by seat and answer; the log has neither.
+    `record` is what its replay contains, `think_times` are seconds by seat and answer, `player_addresses` are their
+    hosts and ports; the log has none of them.
     """
 
     room: str
@@ -307,6 +308,7 @@ class GameEnded(ServerEvent, frozen=True):
     think_times: tuple[tuple[float, ...], tuple[float, ...]]
     result: Result
     record: Sequence[RoomData]
+    player_addresses: tuple[str, str] = ("", "")
 
 
 class RoomClosed(ServerEvent, frozen=True):

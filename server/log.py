@@ -59,7 +59,7 @@ MOST_TRACEBACK: Final = 20_000
 """The maximum length of a traceback in characters; its end is kept."""
 _MOST_TEXT: Final = 1000  # characters of any other text
 _MOST_ITEMS: Final = 50  # of a list
-_NOT_LOGGED: Final = frozenset({"position", "record", "result", "think_times", "was_silent"})
+_NOT_LOGGED: Final = frozenset({"player_addresses", "position", "record", "result", "think_times", "was_silent"})
 """Fields that are too long for a line, only determine its level, or are part of its text."""
 
 MOST_BYTES: Final = 4 * 1024 * 1024

@@ -145,7 +145,6 @@ ELSEWHERE = {
     "make serve",  # test_ci.py
     ". .venv/bin/activate",
     "python3 -m venv .venv",  # test_packaging.py
-    "#!/usr/bin/env bash",  # test_the_script_plays_a_prepared_game
     "spielleiter admin prepare --slot Alice --slot Bob --pause",  # this and the next: test_a_game_in_several_terminals
     "spielleiter admin observe ROOM",
     "spielleiter play --reservation CODE-1",
@@ -251,21 +250,6 @@ def test_a_game_in_several_terminals(tmp_path: Path) -> None:
 
 
 @pytest.mark.extended
-def test_the_script_plays_a_prepared_game(tmp_path: Path) -> None:
-    (script,) = blocks("docs/server.md", "bash", "Administer games")
-    with shell(tmp_path) as (here, server):
-        output = here.run(script.text)
-    assert re.search(r"^\[\[\d+\], ?\[\d+\]\]$", output, re.MULTILINE)
-    events = [json.loads(line)["event"] for line in server.log.splitlines()]
-    assert [each for each in events if each in {"game_stepped", "pause_changed", "game_ended"}] == [
-        "game_stepped",
-        "pause_changed",
-        "game_ended",
-    ]
-    assert "command_ignored" not in events
-
-
-@pytest.mark.extended
 def test_an_administrator_in_python(tmp_path: Path) -> None:
     (script,) = blocks("docs/server.md", "python", "Administer games")
     with shell(tmp_path) as (here, server):
@@ -321,6 +305,7 @@ def test_the_log_names_the_turn_to_start_from(replay: bytes, tmp_path: Path) -> 
 
 TOKEN = re.compile(r"(ROOM|CODE-[12]|^…\n)", re.MULTILINE)
 MOVE_REQUEST = re.compile(r".*moveRequest\"/>\n  </room>", re.DOTALL)
+AFTER_A_MOVE = re.compile(r".* turn=\"1\" .*</state>\n    </data>\n  </room>", re.DOTALL)
 
 
 def pattern_of(text: str, known: dict[str, str]) -> re.Pattern[str]:
@@ -411,10 +396,10 @@ def test_what_a_client_sees_and_what_a_loss_means(connect: Callable[..., Convers
 
 
 def test_the_admin_protocol(connect: Callable[..., Conversation]) -> None:
-    (prepare, prepared, observe, observed, join_1, join_2, start, step, stepped, pause, paused, cancel, cancelled,
+    (prepare, prepared, observe, observed, join_1, join_2, start, pause, paused, cancel, cancelled,
      again, refused, goodbye, end) = blocks_of(
         "The admin protocol",
-        "to", "from", "to", "from", "to", "to", "from", "to", "from", "to", "from", "to", "from",
+        "to", "from", "to", "from", "to", "to", "from", "to", "from", "to", "from",
         "to", "from", "to", "from",
     )  # fmt: skip
     move = blocks("docs/protocol.md", "xml", "What a client sees")[3]
@@ -425,9 +410,10 @@ def test_the_admin_protocol(connect: Callable[..., Conversation]) -> None:
     first.send(join_1.text)
     second.send(join_2.text)
     play_block(admin, start)
-    play_block(admin, step)
+    admin.send('<step roomId="ROOM"/>')
     first.receive(MOVE_REQUEST)
     first.send(move.text)
-    for block in (stepped, pause, paused, cancel, cancelled, again, refused, goodbye, end):
+    admin.receive(AFTER_A_MOVE)
+    for block in (pause, paused, cancel, cancelled, again, refused, goodbye, end):
         play_block(admin, block)
     admin.receive_end()

@@ -11,8 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from msgspec import json
+
 from spielleiter.game.api import Seat, State
 from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, MoveData, Result, RoomData
+from spielleiter.protocol.thinking import MOST_LINES, Thinking, request_of
 from spielleiter.server.core.policy import Edition
 from spielleiter.viewer.positions.describe import describe_illegal_move, describe_position, view_of
 from spielleiter.viewer.positions.view import Json, Words
@@ -52,13 +55,43 @@ def shown_name(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
 
 
-def describe_end(record: Sequence[RoomData]) -> Json | None:
-    """Return the end of a game, from the packets of its room; None if they contain no result or no position."""
+def known_names(names: Sequence[str], addresses: Sequence[str]) -> tuple[str, str]:
+    """Return what the players are called: by their names or, since many programs have none, by their addresses."""
+    first, second = (name.strip() or address for name, address in zip(names, addresses, strict=True))
+    return first, second
+
+
+def describe_outcome(names: Sequence[str], causes: Sequence[Cause], winners: Sequence[Seat]) -> Json:
+    """Return who has won, and why if a player was at fault: what a list of games says about one that is over.
+
+    All arguments are by seat; `names` are what the players are called, empty for one that is known by its number.
+    """
+    faults = [seat for seat, cause in enumerate(causes) if cause is not Cause.REGULAR]
+    return {
+        "winner": winners[0] if len(winners) == 1 else None,
+        "isDraw": len(winners) > 1,
+        "words": {language: _verdict(language, causes, winners, faults, names) for language in ("de", "en")},
+    }
+
+
+def outcome_of(record: Sequence[RoomData], names: Sequence[str]) -> Json | None:
+    """Return the outcome of a game from the packets of its room; None if they contain no result."""
+    result = next((data for data in reversed(record) if isinstance(data, Result)), None)
+    if result is None:
+        return None
+    return describe_outcome(names, [score.cause for score in result.scores], result.winners)
+
+
+def describe_end(record: Sequence[RoomData], addresses: Sequence[str] = ("", "")) -> Json | None:
+    """Return the end of a game, from the packets of its room; None if they contain no result or no position.
+
+    `addresses` are those of the players, by which they are called if they have no names.
+    """
     result = next((data for data in reversed(record) if isinstance(data, Result)), None)
     last = next((data for data in reversed(record) if isinstance(data, Memento)), None)
     if result is None or last is None:
         return None
-    state, names = last.state, names_in(record)
+    state, names = last.state, known_names(names_in(record), addresses)
     faults = [seat for seat in (0, 1) if result.scores[seat].cause is not Cause.REGULAR]
     cause = result.scores[faults[0]].cause if faults else Cause.REGULAR
     reason = next((score.reason for score in (result.scores[seat] for seat in faults or (0, 1)) if score.reason), "")
@@ -94,18 +127,25 @@ def result_points(result: Result, state: State) -> list[int]:
     ]
 
 
-def _sentence(language: str, result: Result, faults: Sequence[Seat], state: State, names: Sequence[str]) -> str:
+def _verdict(
+    language: str, causes: Sequence[Cause], winners: Sequence[Seat], faults: Sequence[Seat], names: Sequence[str]
+) -> str:
     def name(seat: Seat) -> str:
         return shown_name(names[seat]) or _PLAYER[language].format(number=seat + 1)
 
-    parts = [_FAULTS[result.scores[seat].cause][language].replace("{name}", name(seat)) for seat in faults]
-    match result.winners:
+    parts = [_FAULTS[causes[seat]][language].replace("{name}", name(seat)) for seat in faults]
+    match winners:
         case ():
             parts.append(_NOBODY[language])
         case (winner,):
             parts.append(_WINS[language].replace("{name}", name(winner)))
         case _:
             parts.append(_DRAW[language])
+    return "; ".join(parts)
+
+
+def _sentence(language: str, result: Result, faults: Sequence[Seat], state: State, names: Sequence[str]) -> str:
+    verdict = _verdict(language, [score.cause for score in result.scores], result.winners, faults, names)
     final, on_board = result_points(result, state), [state.points(seat)[0] for seat in (0, 1)]
     points = _POINTS[language].format(first=final[0], second=final[1])
     if final != on_board:
@@ -113,7 +153,7 @@ def _sentence(language: str, result: Result, faults: Sequence[Seat], state: Stat
     outcome = state.outcome()
     reason = None if faults else _BROKEN_OFF if outcome is None else view_of(state).end_words(outcome)
     why = "" if reason is None else f": {reason[language]}"
-    return f"{'; '.join(parts)} ({points}){why}."
+    return f"{verdict} ({points}){why}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +170,10 @@ class Details:
     verdict: str | None = None
     """What a match says about the game, in English; None for a game outside a match."""
     verdict_words: Words | None = None
+    thoughts: tuple[Sequence[tuple[int, Thinking]], Sequence[tuple[int, Thinking]]] = ((), ())
+    """By seat: what the program thought, each with the number of the answer that it was asked for last."""
+    addresses: tuple[str, str] = ("", "")
+    """By seat: where the programs were connected from; empty if that is not known."""
 
 
 def describe_game(replay: Replay, details: Details = Details()) -> Json:
@@ -137,7 +181,7 @@ def describe_game(replay: Replay, details: Details = Details()) -> Json:
     edition, record = replay.edition, replay.record
     mementos = list(distinct_positions(record))
     states = [memento.state for memento in mementos]
-    ending = describe_end(record)
+    ending = describe_end(record, details.addresses)
     if ending is not None:
         ending |= {"verdict": details.verdict, "verdictWords": details.verdict_words}
         ending["stderr"] = None
@@ -148,14 +192,20 @@ def describe_game(replay: Replay, details: Details = Details()) -> Json:
             if output is not None and len(output) > plies:
                 ending["stderr"] = list(output[plies])
     return {
-        **describe_frame(edition, states[0], names_in(record), details.soft_limit),
+        **describe_frame(edition, states[0], known_names(names_in(record), details.addresses), details.soft_limit),
         "positions": [
             describe_position(state, ply, states[ply - 1] if ply else None) for ply, state in enumerate(states)
         ],
         "plies": _describe_plies(mementos, details),
+        "thinking": _describe_thoughts(states, details),
         "end": ending,
         "source": replay.source,
     }
+
+
+def edition_title(edition: Edition) -> str:
+    """Return the name of an edition as people write it: ``Hase und Igel 2018`` for ``hase-und-igel-2018``."""
+    return " ".join(word if word == "und" else word.capitalize() for word in edition.name.split("-"))
 
 
 def describe_frame(edition: Edition, state: State, names: Sequence[str], soft_limit: float | None) -> Json:
@@ -217,3 +267,23 @@ def describe_ply(
         "hints": [{"content": hint[:LONGEST_HINT]} for hint in after.hints[:MOST_HINTS]],
         "stderr": stderr,
     }
+
+
+def _describe_thoughts(states: Sequence[State], details: Details) -> list[Json]:
+    """Return what the programs thought, by ply; the last ply may be one that a program was asked for in vain."""
+    found: dict[int, tuple[Seat, Thinking]] = {}
+    for seat in (0, 1):
+        asked = [(ply, state.turn) for ply, state in enumerate(states, 1) if state.seat_on_turn == seat]
+        turns, counts = [turn for _, turn in asked], [0] * len(asked)
+        for latest, thinking in details.thoughts[seat]:
+            number = request_of(thinking, turns, latest)
+            if number < len(asked) and counts[number] < MOST_LINES:
+                counts[number] += 1
+                ply = asked[number][0]
+                found[ply] = seat, found[ply][1].followed_by(thinking) if ply in found else thinking
+    return [describe_thinking(ply, *found[ply]) for ply in sorted(found)]
+
+
+def describe_thinking(ply: int, seat: Seat, thinking: Thinking) -> Json:
+    """Return what the program in `seat` thought about the move number `ply`; what it did not name is left out."""
+    return {"ply": ply, "player": seat, **json.decode(json.encode(thinking))}

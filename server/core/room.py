@@ -34,6 +34,7 @@ from spielleiter.protocol.messages import (
     WelcomeMessage,
 )
 from spielleiter.protocol.texts import MoveRefusal
+from spielleiter.protocol.thinking import Thinking
 from spielleiter.server import events
 from spielleiter.server.core.clock import (
     SHORTEST,
@@ -100,12 +101,13 @@ class DedicatedPort:
 class Peer:
     """A connection, as lobby and rooms see it, until it has left. Peers are compared by identity.
 
-    `label` is its name in the log, `edition` the edition in whose wire form it is answered. `dedicated_port` is the
-    port it connected to, if that port serves a single seat; None: it may make any request. `has_idle_timeout`: it may
-    be disconnected because it sends nothing after its last game.
+    `label` is its name in the log, `address` its host and port; it is answered in the wire form of `edition`.
+    `dedicated_port` is the port it connected to, if that port serves a single seat; None: it may make any request.
+    `has_idle_timeout`: it may be disconnected because it sends nothing after its last game.
     """
 
     __slots__ = (
+        "address",
         "dedicated_port",
         "edition",
         "has_delivery_timeout",
@@ -128,9 +130,11 @@ class Peer:
         edition: Edition,
         dedicated_port: DedicatedPort | None = None,
         *,
+        address: str = "",
         has_idle_timeout: bool = True,
     ) -> None:
         self.label = label
+        self.address = address
         self.sink = sink
         self.edition = edition
         self.dedicated_port = dedicated_port
@@ -177,6 +181,8 @@ class PlayerSlot(Struct):
     limits: TimeLimits
     """Those of its next move request."""
     peer: Peer | None = None
+    address: str = ""
+    """The host and port of the player that took the slot."""
     is_expected: bool = True
     """False until somebody takes a slot that was not prepared: it may remain without a player."""
     think_times: list[float] = field(default_factory=list)
@@ -453,6 +459,8 @@ class Room:
         self.record: list[RoomData] = []
         """The contents of the replay: every position once, errors, and the result."""
         self.moves: list[Move] = []
+        self.thinking: dict[int, tuple[Seat, Thinking]] = {}
+        """By the number of a move, from 0: what the program in that seat has said about it, where a match tells it."""
         """The moves that were played in this room, each of which led to the next position of the record."""
         self._host = host
         self._publish = host.publish
@@ -467,6 +475,11 @@ class Room:
     @property
     def names(self) -> tuple[str, str]:
         return self.player_slots[0].name, self.player_slots[1].name
+
+    @property
+    def addresses(self) -> tuple[str, str]:
+        """The hosts and ports of those who have taken a seat, also of those who have left."""
+        return self.player_slots[0].address, self.player_slots[1].address
 
     @property
     def players(self) -> list[Peer]:
@@ -491,6 +504,7 @@ class Room:
     def add_player(self, peer: Peer, player_slot: PlayerSlot) -> None:
         """Let `peer` occupy `player_slot`; the game starts when no slot is free any more."""
         player_slot.peer = peer
+        player_slot.address = peer.address
         player_slot.reservation = None
         player_slot.is_expected = True
         self._publish(events.PlayerJoined(self.id, peer.label, player_slot.seat, player_slot.name))
@@ -771,6 +785,7 @@ class Room:
                     think_times,
                     result,
                     self.record,
+                    self.addresses,
                 )
             )
         excluded = None if self.edition.policy.tells_violators_the_result else offender

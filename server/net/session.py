@@ -138,7 +138,9 @@ class Session:
             on_ended=self._reading.cancel,  # not a method of this object: a cycle would keep it in memory
         )
         edition = lobby.default_edition if dedicated_port is None else dedicated_port.room.edition
-        self.peer = Peer(label, self._outbox, edition, dedicated_port, has_idle_timeout=not self._is_local)
+        self.peer = Peer(
+            label, self._outbox, edition, dedicated_port, address=address, has_idle_timeout=not self._is_local
+        )
         connection.dialect = lobby.dialect_of(self.peer)
 
     @property

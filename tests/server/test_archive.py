@@ -34,11 +34,13 @@ def test_the_line_of_a_game() -> None:
         "room": "room",
         "edition": "blokus-2021-r3",
         "names": ["Eins", "Zwei"],
+        "addresses": ["", ""],
         "causes": ["REGULAR", "LEFT"],
         "reasons": ["", "gone"],
         "parts": [[2, 5], [0, 0]],
         "winners": [0],
         "plies": 1,
+        "turn": 0,
         "thinking": [
             {"count": 1, "median": 0.1, "p95": 0.1, "maximum": 0.1},
             {"count": 0, "median": 0.0, "p95": 0.0, "maximum": 0.0},

@@ -80,14 +80,9 @@ class BlokusView(View):
 
     def parts(self, state: State) -> Json:
         position = _own(state)
-        letters = ["."] * (SIZE * STRIDE)  # or the first letter of a colour
-        for letter, covered in zip(_LETTERS, position.cells, strict=True):
-            for index in scan(covered):
-                letters[index] = letter
-        cells = "".join(letters[y * STRIDE + x] for y in range(SIZE) for x in range(SIZE))
         return {
             "fields": {"turn": position.turn, "round": position.round, "startPiece": position.start_shape.name},
-            "board": {"width": SIZE, "height": SIZE, "cells": cells},
+            "board": {"width": SIZE, "height": SIZE, "cells": _letters(position)},
             "colors": [
                 {
                     "name": color.name,
@@ -103,6 +98,9 @@ class BlokusView(View):
 
     def player(self, _state: State, _seat: Seat) -> Json:
         return {"fields": {}}
+
+    def picture(self, state: State) -> Json:
+        return {"width": SIZE, "cells": _letters(_own(state))}
 
     def count_moves(self, state: State) -> list[int]:
         position = _own(state)
@@ -174,6 +172,15 @@ class BlokusView(View):
 def _own(state: State) -> BlokusState:
     assert isinstance(state, BlokusState)
     return state
+
+
+def _letters(position: BlokusState) -> str:
+    """Return a dot or the first letter of a colour for each cell, row by row."""
+    letters = ["."] * (SIZE * STRIDE)
+    for letter, covered in zip(_LETTERS, position.cells, strict=True):
+        for index in scan(covered):
+            letters[index] = letter
+    return "".join(letters[y * STRIDE + x] for y in range(SIZE) for x in range(SIZE))
 
 
 def _covered(move: SetMove) -> list[list[int]]:

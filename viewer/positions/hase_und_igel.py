@@ -114,6 +114,9 @@ class HaseUndIgelView(View):
             "fields": {"field": player.index, "carrots": player.carrots, "salads": player.salads},
         }
 
+    def picture(self, state: State) -> Json:
+        return {"goal": GOAL_INDEX, "fields": [player.index for player in _own(state).players]}
+
     def count_moves(self, state: State) -> list[int] | None:
         position = _own(state)
         if not self.is_possible(position):  # counting may take very long

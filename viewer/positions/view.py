@@ -54,6 +54,10 @@ class View:
         """Return the keys of a player that only this game has."""
         return {"fields": {str(number): part for number, part in enumerate(state.points(seat), 1)}}
 
+    def picture(self, _state: State) -> Json | None:
+        """Return what a small picture of the position shows; None for a game that has none."""
+        return None
+
     def count_moves(self, _state: State) -> list[int] | None:
         """Return the number of legal moves that each seat has, or would have if it were on turn; None if unknown."""
         return None

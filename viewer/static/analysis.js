@@ -31,7 +31,7 @@ export function analysisPanel(source, record, addressOf, onBetter) {
       const better = describeBetter(drawing, item.better, side);
       if (item.better) record.better.set(item.ply, { move: item.better, player: item.player, color: side?.color ?? null, text: better });
       return el("li", {},
-        el("a", { href: addressOf(item.ply), text: t("analysis.moment", { ply: item.ply, player: record.playerName(item.player), loss: number(item.loss, Number.isInteger(item.loss) ? 0 : 1) }) }),
+        el("a", { href: addressOf(item.ply), text: t("analysis.moment", { ply: item.ply, turn: item.turn, player: record.playerName(item.player), loss: number(item.loss, Number.isInteger(item.loss) ? 0 : 1) }) }),
         el("div", { text: t("analysis.played", { text: played }) }),
         better ? el("div", { text: t("analysis.better", { text: better }) }) : null);
     }));

@@ -69,8 +69,9 @@ class Place {
     this.players.forEach((shown, player) => {
       setText(shown.name, record.playerName(player));
       refill(shown.colors, drawing.colorsOf?.(position, player) ?? null);
-      const points = record.end?.points?.[player] ?? position.players?.[player]?.points ?? 0;
-      const text = record.end ? null : drawing.pointsText?.(position, player);
+      const onBoard = position.players?.[player]?.points ?? 0;
+      const points = record.end?.points?.[player] ?? onBoard; // in some seasons a player at fault gets none
+      const text = points === onBoard ? drawing.pointsText?.(position, player) : null;
       refill(shown.points, text ?? [number(points), " ", el("small", { text: t("rooms.points") })]);
       const isToMove = !record.isOver && !position.isOver && position.sideToMove?.player === player;
       shown.element.classList.toggle("is-to-move", isToMove);

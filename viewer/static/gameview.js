@@ -6,11 +6,13 @@ import { announce, el } from "./dom.js";
 import { t, tOr } from "./i18n.js";
 import { Charts } from "./charts.js";
 import { Controls } from "./controls.js";
+import { showMove } from "./effects.js";
 import { drawingFor } from "./games/registry.js";
 import { ensurePatterns } from "./games/pieces.js";
 import { MoveList, NotesPanel, PlayersPanel, StatusPanel } from "./panels.js";
 import { Playback } from "./playback.js";
 import { ResultPanel } from "./result.js";
+import { ThinkingPanel } from "./thinking.js";
 
 const TICK_MS = 200;
 
@@ -35,6 +37,7 @@ export class GameView {
     this.status = new StatusPanel(record, this.drawing);
     this.moves = new MoveList(record, this.drawing, (target) => this.playback.jump(target));
     this.notes = new NotesPanel(record);
+    this.thinking = new ThinkingPanel(record, this.board, this.playback);
     this.charts = new Charts(record, (target) => this.playback.jump(target));
     this.result = new ResultPanel(record, { plyOf: () => this.playback.ply, ...result });
     const names = [0, 1].map((player) => el("bdi", { text: record.playerName(player) }));
@@ -49,10 +52,11 @@ export class GameView {
       this.result.element,
       el("div", { class: "game-main" },
         el("div", { class: "stage" }, el("div", { class: "board-frame" }, this.board.element), isInput ? null : this.controls.element),
-        el("div", { class: "side" }, this.seatPlace, this.status.element, this.players.element, this.notes.element, isInput ? this.controls.element : null),
+        el("div", { class: "side" }, this.seatPlace, this.status.element, this.thinking.element, this.players.element, this.notes.element, isInput ? this.controls.element : null),
         el("div", { class: "more" }, this.moves.element,
           el("section", { class: "panel" }, el("h2", { text: t("chart.title") }), this.charts.element), extras)));
     this.announced = "";
+    this.shownPly = null;
     this.timer = setInterval(() => this.status.tick(this.isNewest), TICK_MS);
     this.onKey = (event) => this.press(event);
     document.addEventListener("keydown", this.onKey);
@@ -116,8 +120,11 @@ export class GameView {
     this.players.show(position, isNewest);
     this.status.show(position, isNewest);
     this.notes.show(ply, isNewest);
+    this.thinking.show(ply, isNewest);
     this.charts.mark(ply);
     this.moves.mark(ply); // after all changes, since it needs the layout
+    showMove(this.board.element, ply, this.shownPly);
+    this.shownPly = ply;
     this.element.dataset.ply = String(ply);
     const text = [t("game.plyShort", { ply }), this.drawing.describeMove(position), better ? t("game.better", { text: better.text }) : "", isNewest ? this.result.text.textContent : ""].filter(Boolean).join(": ");
     if (text !== this.announced && !this.playback.isPlaying) {

@@ -1,7 +1,9 @@
 // The start of the page: header, language, theme, and the view that belongs to the address. In an exported file, which
 // holds one game, that game's replay is the whole page.
 
+import { getJson } from "./api.js";
 import { announce, el, setText, visible } from "./dom.js";
+import { isSoundOn, switchSound, watchSound } from "./effects.js";
 import { LANGUAGES, language, setLanguage, t } from "./i18n.js";
 import { adminView } from "./admin.js";
 import { beamerView } from "./beamer.js";
@@ -98,7 +100,21 @@ function header() {
   const links = embedded ? null : el("nav", { "aria-label": t("nav.title") }, el("ul", {}, PAGES.map(([kind, key]) =>
     el("li", {}, el("a", { href: address(kind), "data-kind": kind, text: t(key) })))));
   const brand = embedded ? el("span", { class: "brand", text: "spielleiter" }) : el("a", { class: "brand", href: address("rooms"), text: "spielleiter" });
-  return el("header", { class: "site" }, el("a", { class: "skip", href: "#main", onclick: skip, text: t("nav.skip") }), brand, links, el("div", { class: "preferences" }, languages, theme));
+  return el("header", { class: "site" }, el("a", { class: "skip", href: "#main", onclick: skip, text: t("nav.skip") }), brand, links, el("div", { class: "preferences" }, soundSwitch(), languages, theme));
+}
+
+function soundSwitch() {
+  const element = el("button", {
+    type: "button", class: "sound", "aria-pressed": String(isSoundOn()), "aria-label": t("nav.sound"), title: t("nav.sound"),
+    onclick: () => {
+      switchSound(!isSoundOn());
+      element.setAttribute("aria-pressed", String(isSoundOn()));
+    },
+  }, "♪");
+  watchSound((isPossible) => {
+    element.hidden = !isPossible;
+  });
+  return element;
 }
 
 function skip(event) {
@@ -154,7 +170,20 @@ function acceptFiles() {
   });
 }
 
+// On the pages of a match nobody can play: what leads there is left out.
+async function hideWhatIsNotOffered() {
+  try {
+    const { canPlay } = await getJson("/api/info");
+    document.documentElement.classList.toggle("watch-only", !canPlay);
+  } catch {
+    // the views say that the server does not answer
+  }
+}
+
 applyTheme();
 build();
 addEventListener("hashchange", () => route());
-if (!embedded) acceptFiles();
+if (!embedded) {
+  acceptFiles();
+  hideWhatIsNotOffered();
+}

@@ -18,13 +18,14 @@ export function emptyBox(...content) {
   return el("div", { class: "empty" }, content);
 }
 
-// The two players of a game in a list; `freeSeats` of them have not come yet.
-export function playerNames(players, freeSeats = 0) {
+// The two players of a game in a list; `freeSeats` of them have not come yet, `winner` is the seat of the winner or null.
+export function playerNames(players, freeSeats = 0, winner = null) {
   const names = [0, 1].map((seat) => {
     const name = typeof players?.[seat] === "string" ? players[seat] : players?.[seat]?.name;
     return name || (seat >= 2 - freeSeats ? t("game.nobody") : t("game.player", { number: seat + 1 }));
   });
-  return [el("bdi", { text: names[0] }), ` ${t("game.versus")} `, el("bdi", { text: names[1] })];
+  const [first, second] = names.map((name, seat) => el("bdi", { class: seat === winner ? "has-won" : null, text: name }));
+  return [first, ` ${t("game.versus")} `, second];
 }
 
 export function loading() {

@@ -101,7 +101,7 @@ export class MoveList {
     this.marked = null;
     this.scroller = el("div", { class: "move-list", tabindex: "0", role: "region", "aria-label": t("moves.title") },
       el("table", {},
-        el("thead", {}, el("tr", {}, el("th", { scope: "col", text: t("moves.ply") }), el("th", { scope: "col", text: t("moves.move") }), el("th", { scope: "col", class: "number", text: t("moves.time") }))),
+        el("thead", {}, el("tr", {}, el("th", { scope: "col", class: "number", text: t("moves.ply") }), el("th", { scope: "col", class: "number", text: "turn" }), el("th", { scope: "col", text: t("moves.move") }), el("th", { scope: "col", class: "number", text: t("moves.time") }))),
         this.body));
     this.element = el("section", { class: "panel" }, el("h2", { text: t("moves.title") }), this.scroller);
   }
@@ -112,7 +112,7 @@ export class MoveList {
     }
     for (const [ply, cell] of this.times) {
       const info = this.record.info(ply);
-      const hints = info?.hints?.length || info?.stderr?.length ? " •" : "";
+      const hints = info?.hints?.length || info?.stderr?.length || this.record.thinking.has(ply) ? " •" : "";
       setText(cell, (ply > 0 ? duration(info?.thinkSeconds) : "") + hints);
     }
   }
@@ -123,7 +123,7 @@ export class MoveList {
     const time = el("td", { class: "number" });
     const player = position.lastMove?.player;
     const row = el("tr", { class: player === 0 || player === 1 ? `player-${player}` : "", onclick: () => this.onPly(ply), "data-ply": ply },
-      el("td", { class: "number", text: ply }), el("td", { text }), time);
+      el("td", { class: "number", text: ply }), el("td", { class: "number muted", text: position.turn }), el("td", { text }), time);
     this.rows.set(ply, row);
     this.times.set(ply, time);
     // a ply that was missing goes to its place
@@ -171,13 +171,16 @@ export class NotesPanel {
     this.hints.replaceChildren(...hints.map((hint) => el("li", { text: typeof hint === "string" ? hint : hint.content })));
     setText(this.stderr, lines.join("\n"));
     const reason = localized(end?.reason);
-    setText(this.cause, end ? [localized(end.verdictWords ?? end.verdict), [end.cause, reason].filter(Boolean).join(": ")].filter(Boolean).join(" – ") : "");
+    // that a game ended by its rules is said above the board
+    const cause = end?.cause === "REGULAR" && !reason ? "" : [end?.cause, reason].filter(Boolean).join(": ");
+    setText(this.cause, end ? [localized(end.verdictWords ?? end.verdict), cause].filter(Boolean).join(" – ") : "");
     const last = end?.stderr ?? [];
     setText(this.lastLines, last.join("\n"));
     this.lastLines.hidden = last.length === 0;
     this.hintsPart.hidden = hints.length === 0;
     this.stderrPart.hidden = lines.length === 0;
-    this.causePart.hidden = !end;
-    this.nothing.hidden = hints.length > 0 || lines.length > 0 || Boolean(end);
+    this.causePart.hidden = !this.cause.textContent && last.length === 0;
+    this.nothing.hidden = hints.length > 0 || lines.length > 0 || !this.causePart.hidden;
+    this.element.hidden = this.record.thinking.size > 0 && !this.nothing.hidden;
   }
 }

@@ -2,11 +2,13 @@
 
 import { getJson, postFile } from "./api.js";
 import { button, el, refill } from "./dom.js";
-import { moment, number, t, tOr } from "./i18n.js";
+import { number, t } from "./i18n.js";
 import { analysisPanel } from "./analysis.js";
+import { GameTable, replaysAsGames } from "./game_table.js";
 import { GameRecord } from "./record.js";
 import { GameView } from "./gameview.js";
 import { emptyBox, errorBox, loading, playerNames } from "./messages.js";
+import { howToPlay } from "./rooms.js";
 import { address } from "./routes.js";
 
 const MAX_FILE_BYTES = 4 * 1024 * 1024; // as on the server; this spares a pointless upload
@@ -25,24 +27,6 @@ export async function openFile(file) {
   const target = game.replay ? address("replay", game.replay) : address("replay", "*", 0);
   if (location.hash === target) dispatchEvent(new HashChangeEvent("hashchange"));
   else location.hash = target;
-}
-
-// The columns of the list; one that no replay fills is left out.
-const COLUMNS = [
-  { key: "rooms.game", text: (replay) => (replay.game || replay.gameType ? tOr(`game.${replay.game}`, replay.gameType ?? "") : "") },
-  { key: "rooms.points", kind: "number", text: (replay) => (replay.points?.length ? replay.points.map((value) => number(value)).join(" : ") : "") },
-  { key: "replays.plies", kind: "number", text: (replay) => (Number.isInteger(replay.plies) ? number(replay.plies) : "") },
-  { key: "replays.ended", text: (replay) => (replay.ended ? moment(replay.ended) : "") },
-];
-
-function replayTable(replays) {
-  const columns = COLUMNS.filter((column) => replays.some(column.text));
-  const rows = replays.map((replay) => el("tr", {},
-    el("th", { scope: "row" }, el("a", { href: address("replay", replay.name) }, replay.players?.length ? playerNames(replay.players) : replay.name)),
-    columns.map((column) => el("td", { class: column.kind, text: column.text(replay) }))));
-  return el("div", { class: "table-scroller" }, el("table", { class: "list" },
-    el("thead", {}, el("tr", {}, el("th", { scope: "col", text: t("rooms.players") }), columns.map((column) => el("th", { scope: "col", class: column.kind, text: t(column.key) })))),
-    el("tbody", {}, rows)));
 }
 
 function matchSection(match) {
@@ -65,7 +49,7 @@ function tournamentSection(tournament) {
   const heads = ["program", "points", "games", "wins", "draws", "losses"];
   const cell = (value) => el("td", { class: "number", text: value === null ? "–" : number(value) });
   const rows = tournament.table.map((line) => el("tr", {}, el("th", { scope: "row" }, el("bdi", { text: line.name })), heads.slice(1).map((head) => cell(line[head]))));
-  const table = rows.length ? el("div", { class: "table-scroller" }, el("table", { class: "list" },
+  const table = rows.length ? el("div", { class: "table-scroller", tabindex: "0", role: "region", "aria-label": tournament.name }, el("table", { class: "list" },
     el("thead", {}, el("tr", {}, heads.map((head, index) => el("th", { scope: "col", class: index ? "number" : null, text: t(`replays.${head}`) })))),
     el("tbody", {}, rows))) : null;
   return el("details", { class: "tournament", open: true }, el("summary", {}, el("bdi", { text: tournament.name })), table, tournament.matches.map(matchSection));
@@ -94,12 +78,14 @@ export function replaysView() {
   const errors = el("div", {});
   const load = async () => {
     try {
-      const { replays = [], matches = [], tournaments = [] } = await getJson("/api/replays");
+      const { replays = [], matches = [], tournaments = [], isKept } = await getJson("/api/replays");
       if (!replays.length && !matches.length && !tournaments.length) {
-        place.replaceChildren(emptyBox(el("p", { text: t("replays.empty") })));
+        place.replaceChildren(emptyBox(el("p", { text: t(isKept ? "replays.empty" : "replays.notKept") }), isKept ? await howToPlay() : null));
         return;
       }
-      refill(place, replays.length ? replayTable(replays) : null,
+      const table = new GameTable(t("replays.title"), (replay) => replay.name, (replay) => address("replay", replay.name));
+      table.show(replaysAsGames(replays));
+      refill(place, table.element,
         matches.length ? el("section", { class: "matches" }, el("h2", { text: t("replays.matches") }), matches.map(matchSection)) : null,
         tournaments.length ? el("section", { class: "matches" }, el("h2", { text: t("replays.tournaments") }), tournaments.map(tournamentSection)) : null);
     } catch (error) {

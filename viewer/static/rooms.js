@@ -2,87 +2,71 @@
 
 import { getJson, subscribe } from "./api.js";
 import { el, setText } from "./dom.js";
-import { number, t, tOr } from "./i18n.js";
+import { t } from "./i18n.js";
 import { adminPanel } from "./admin.js";
 import { analysisPanel } from "./analysis.js";
+import { commandList } from "./commands.js";
+import { GameTable, replaysAsGames } from "./game_table.js";
 import { GameRecord } from "./record.js";
 import { GameView } from "./gameview.js";
 import { emptyBox, errorBox, loading, playerNames } from "./messages.js";
 import { address } from "./routes.js";
 
-class RoomRow {
-  constructor(room) {
-    this.link = el("a", { href: address("room", room.id) });
-    this.players = el("span", { class: "room-players" });
-    this.link.append(this.players);
-    this.game = el("td");
-    this.ply = el("td", { class: "number" });
-    this.points = el("td", { class: "number" });
-    this.state = el("td");
-    this.element = el("tr", { "data-room": room.id }, el("th", { scope: "row" }, this.link), this.game, this.ply, this.points, this.state);
-    this.update(room);
-  }
+const MOST_EARLIER = 20;
 
-  update(room) {
-    const key = JSON.stringify([room.players, room.freeSeats]);
-    if (this.key !== key) {
-      this.key = key;
-      this.players.replaceChildren(...playerNames(room.players, room.freeSeats));
-    }
-    setText(this.game, tOr(`game.${room.game}`, room.gameType ?? ""));
-    setText(this.ply, number(room.ply ?? 0));
-    setText(this.points, room.points ? room.points.map((value) => number(Array.isArray(value) ? value[0] : value)).join(" : ") : "–");
-    setText(this.state, room.isPaused ? t("room.paused") : tOr(`room.state.${room.state}`, String(room.state ?? "")));
-    this.element.className = `state-${room.isPaused ? "paused" : room.state}`;
-  }
+// Returns what an empty list says: how a program, or a person, comes to play on this server.
+export async function howToPlay() {
+  const { gameTypes } = await getJson("/api/info");
+  const commands = gameTypes[0]?.commands ?? [];
+  const builtin = commands.filter(({ kind }) => kind === "builtin");
+  return [
+    commandList([...builtin, ...commands.filter((command) => !builtin.includes(command))]),
+    el("p", {}, el("a", { class: "as-button", href: address("play"), text: t("rooms.playYourself") })),
+  ];
 }
 
-// Returns the view of all rooms.
+// Returns the view of all games: those in rooms, and the earlier ones that the server has kept.
 export function roomsView() {
-  const body = el("tbody");
-  const table = el("table", { class: "list" },
-    el("caption", { class: "visually-hidden", text: t("rooms.title") }),
-    el("thead", {}, el("tr", {}, ["rooms.players", "rooms.game", "rooms.ply", "rooms.points", "rooms.state"].map((key, index) =>
-      el("th", { scope: "col", class: index === 2 || index === 3 ? "number" : null, text: t(key) })))),
-    body);
-  const empty = emptyBox(el("p", { text: t("rooms.empty") }), el("pre", { class: "example", tabindex: "0", text: "spielleiter play --strategy greedy" }),
-    el("p", {}, el("a", { class: "as-button", href: address("play"), text: t("rooms.playYourself") })));
+  const table = new GameTable(t("rooms.title"), (room) => room.id, (room) => address("room", room.id), { isPictured: true });
+  const earlier = new GameTable(t("rooms.earlier"), (replay) => replay.name, (replay) => address("replay", replay.name));
+  const earlierPart = el("section", { class: "earlier" }, el("h2", { text: t("rooms.earlier") }), earlier.element,
+    el("p", {}, el("a", { href: address("replays"), text: t("replays.back") })));
+  const commands = el("div", { class: "how-to-play" });
+  const empty = emptyBox(el("p", { text: t("rooms.empty") }), commands);
   const connection = el("p", { class: "connection muted", role: "status" });
-  const scroller = el("div", { class: "table-scroller" }, table);
-  scroller.hidden = true;
-  empty.hidden = true;
   const waiting = loading();
-  const rows = new Map();
-  const show = (rooms) => {
-    waiting.hidden = true;
-    const seen = new Set();
-    let before = null;
-    for (const room of rooms) {
-      seen.add(room.id);
-      let row = rows.get(room.id);
-      if (row) row.update(room);
-      else {
-        row = new RoomRow(room);
-        rows.set(room.id, row);
-      }
-      // a row is moved only if its place has changed, which keeps the keyboard's focus
-      const wanted = before ? before.nextSibling : body.firstChild;
-      if (row.element !== wanted) body.insertBefore(row.element, wanted);
-      before = row.element;
-    }
-    for (const [id, row] of rows) {
-      if (seen.has(id)) continue;
-      row.element.remove();
-      rows.delete(id);
-    }
-    scroller.hidden = rooms.length === 0;
-    empty.hidden = rooms.length > 0;
+  earlierPart.hidden = empty.hidden = true;
+  let kept = [];
+  let rooms = null;
+  const showEarlier = () => {
+    const shown = new Set((rooms ?? []).map((room) => room.id));
+    const others = kept.filter((replay) => !shown.has(replay.room)).slice(0, MOST_EARLIER);
+    earlier.show(others);
+    earlierPart.hidden = others.length === 0;
   };
-  const end = subscribe("/api/events", { rooms: (data) => show(data.rooms ?? data) }, (text) => setText(connection, text));
+  const load = async () => {
+    try {
+      kept = replaysAsGames((await getJson(`/api/replays?newest=${2 * MOST_EARLIER}`)).replays);
+      showEarlier();
+    } catch {
+      // without them, the list is still that of the rooms
+    }
+  };
+  const show = (found) => {
+    waiting.hidden = true;
+    const hasLost = rooms?.some((room) => !found.some(({ id }) => id === room.id));
+    rooms = found;
+    table.show(found);
+    if (hasLost) load(); // a game that the server does not show in a room any more
+    showEarlier();
+    empty.hidden = found.length > 0;
+    if (!empty.hidden && !commands.firstChild) howToPlay().then((parts) => commands.replaceChildren(...parts), () => {});
+  };
+  load();
+  const end = subscribe("/api/events", { rooms: (data) => show(data.rooms ?? data), pictures: (data) => table.picture(data) }, (text) => setText(connection, text));
   return {
     title: t("rooms.title"),
-    element: el("div", { class: "page" },
-      el("header", { class: "game-head" }, el("h1", { tabindex: "-1", text: t("rooms.title") }), el("a", { class: "as-button", href: address("beamer", 1), text: t("beamer.title") })), connection, waiting, scroller, empty),
+    element: el("div", { class: "page" }, el("h1", { tabindex: "-1", text: t("rooms.title") }), connection, waiting, table.element, empty, earlierPart),
     dispose: end,
   };
 }
@@ -120,6 +104,15 @@ export class GapFiller {
   }
 }
 
+// Returns the name of the replay of a game that was played in a room which the server has forgotten; null without one.
+async function replayOf(id) {
+  try {
+    return (await getJson(`/api/replays?room=${encodeURIComponent(id)}`)).replays[0]?.name ?? null;
+  } catch {
+    return null;
+  }
+}
+
 // Returns the view of one room, at a ply or at its newest one.
 export function roomView(id, ply, replaceAddress) {
   const element = el("div", { class: "page wide" }, loading());
@@ -151,6 +144,12 @@ export function roomView(id, ply, replaceAddress) {
     try {
       game = await getJson(path);
     } catch (error) {
+      const kept = error.status === 404 ? await replayOf(id) : null;
+      if (isDisposed) return;
+      if (kept) {
+        location.replace(ply === null ? address("replay", kept) : address("replay", kept, ply));
+        return;
+      }
       element.replaceChildren(el("h1", { tabindex: "-1", text: t("rooms.title") }), errorBox(error), el("p", {}, el("a", { href: address("rooms"), text: t("rooms.back") })));
       return;
     }

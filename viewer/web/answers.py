@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from typing import Any, Final, TypeAlias
 
 import msgspec
 import trio
+from starlette.datastructures import Headers
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
 
 Scope: TypeAlias = MutableMapping[str, Any]
 Receive: TypeAlias = Callable[[], Awaitable[MutableMapping[str, Any]]]
@@ -25,6 +28,21 @@ JSON: Final = "application/json"
 _EVENTS: Final = {"content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store"}
 """The headers of a stream of server-sent events."""
 _MOST_DIGITS: Final = 9
+_ERROR_PAGE: Final = """<!doctype html>
+<html lang="{language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{status} – spielleiter</title>
+<link rel="stylesheet" href="/static/style.css">
+</head>
+<body>
+<header class="site"><a class="brand" href="/">spielleiter</a></header>
+<main class="page"><h1>{text}</h1><p><a class="as-button" href="/">{back}</a></p></main>
+</body>
+</html>
+"""
+"""What a browser shows of an error; the addresses in it are absolute, since that of the page may be any."""
 
 
 class WebError(Exception):
@@ -75,9 +93,20 @@ def json_response(value: Any, status: int = 200) -> Response:
     return Response(msgspec.json.encode(value), status, media_type=JSON)
 
 
-def error_response(error: WebError) -> Response:
-    """Return the answer to a request that was refused with `error`."""
-    return json_response(error.as_json(), error.status)
+def error_response(error: WebError, headers: Headers) -> Response:
+    """Return the answer to a request with these headers that was refused with `error`.
+
+    Somebody who has opened a wrong address in a browser gets a page; scripts, and the page's own, get JSON.
+    """
+    if "text/html" not in headers.get("accept", ""):
+        return json_response(error.as_json(), error.status)
+    languages = re.findall(r"(?:^|,)\s*(de|en)\b", headers.get("accept-language", ""), re.IGNORECASE)
+    is_german = bool(languages) and languages[0].lower() == "de"
+    text, back = (error.de, "Zu den Spielen") if is_german else (error.en, "To the games")
+    page = _ERROR_PAGE.format(
+        language="de" if is_german else "en", status=error.status, text=html.escape(text), back=back
+    )
+    return HTMLResponse(page, error.status)
 
 
 def whole_number(request: Request, name: str) -> int:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import random
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from typing import Final, TypeAlias
 
 import trio
@@ -33,6 +34,7 @@ from spielleiter.protocol.feed import (
     SeatsChanged,
     ServerDescribed,
     Stopping,
+    ThinkingChanged,
     read_data,
 )
 from spielleiter.protocol.messages import ErrorMessage, Memento, MoveData, Paused, Result, RoomData
@@ -63,12 +65,18 @@ class FollowedGame:
         self.is_prepared = is_prepared
         self.is_paused = False
         self.phase = "waiting"
+        self.started_at = ""
+        """The date and time at which the game began, with its zone; empty if that is not known."""
+        self.ended_at = ""
+        self._addresses = "", ""
         self._free_seats = 0
         self._soft_limit: float | None = None
         self._ply = 0
         self._think_times: tuple[list[float], list[float]] = ([], [])
         self._requested: tuple[Seat | None, float] | None = None
         """The seat whose move is requested (None: the one to move in the last position), and the instant since when."""
+        self._thinking: dict[int, ThinkingChanged] = {}
+        """By the number of a move, from 0: what was said about it."""
         self._told: deque[Recorded] = deque()
         """What was not looked at yet."""
         self._is_readable = True
@@ -83,14 +91,18 @@ class FollowedGame:
                 self._think_times[seat % 2].append(think_time)
                 self._requested = None, now
                 self._keep(event)
+            case ThinkingChanged(ply=ply):
+                if ply < MOST_TOLD:
+                    self._thinking[ply] = event
             case RequestChanged(seat=seat, elapsed=elapsed):
                 self._requested = None if seat is None else (seat, now - (elapsed or 0.0))
             case RoomOpened() | SeatsChanged():
-                self.names, self._free_seats = event.names, event.free_seats
+                self.names, self._free_seats, self._addresses = event.names, event.free_seats, event.addresses
                 if isinstance(event, RoomOpened):
                     self._note_limits(event.soft_timeouts)
             case GameStarted(names=names, is_paused=is_paused, soft_timeouts=soft_timeouts):
                 self.names, self._free_seats, self.is_paused, self.phase = names, 0, is_paused, "running"
+                self._addresses = event.addresses
                 self._note_limits(soft_timeouts)
                 self._keep(event)
             case ErrorSent():
@@ -157,6 +169,10 @@ class FollowedGame:
             self._soft_limit,
             self._think_times,
             requested,
+            self._thinking,
+            self._addresses,
+            self.started_at,
+            self.ended_at,
         )
 
     def _note_limits(self, soft_timeouts: Sequence[float | None]) -> None:
@@ -198,12 +214,15 @@ class FollowedGames:
     """The games of a server, from the events of its feed, and those that have ended.
 
     `choose_editions` returns the editions by gameType; its arguments are the names of those that the server plays
-    instead of the first one of their gameType, by gameType, and the options of its games.
+    instead of the first one of their gameType, by gameType, and the options of its games. `now` is the wall clock.
     """
 
     def __init__(
-        self, choose_editions: Callable[[Mapping[str, str], Mapping[str, str]], Mapping[str, Edition]]
+        self,
+        choose_editions: Callable[[Mapping[str, str], Mapping[str, str]], Mapping[str, Edition]],
+        now: Callable[[], datetime] = lambda: datetime.now().astimezone(),
     ) -> None:
+        self._now = now
         self.notice: Words = NO_NOTICE
         """Why what is shown may not be what is played at this moment."""
         self.moves_played = 0
@@ -253,9 +272,18 @@ class FollowedGames:
                     self._note_added()
             case RoomClosed(room=room):
                 self.close(room, games)
+            case ThinkingChanged(room=room):
+                game = games.get(room) or self._ended.get(room)  # what was said last may be read when the game is over
+                if game is not None:
+                    game.apply(event, now)
             case _:
                 if event.room in games:
-                    games[event.room].apply(event, now)
+                    game = games[event.room]
+                    game.apply(event, now)
+                    if isinstance(event, GameStarted) and self._arriving is None:  # otherwise it began some time before
+                        game.started_at = self._now().isoformat(timespec="seconds")
+                    elif isinstance(event, GameEnded):
+                        game.ended_at = self._now().isoformat(timespec="seconds")
 
     def add(self, game: FollowedGame) -> None:
         """Add a game of a server that has no feed."""

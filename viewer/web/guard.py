@@ -77,7 +77,7 @@ class Guard:
         try:
             await self._check(scope)
         except WebError as error:
-            response = error_response(error)
+            response = error_response(error, Headers(scope=scope))
             if error.status == _PASSWORD_NEEDED.status:
                 response.headers["www-authenticate"] = 'Basic realm="spielleiter", charset="UTF-8"'
             await response(scope, receive, send_with_headers)

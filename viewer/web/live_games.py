@@ -13,8 +13,8 @@ from __future__ import annotations
 import itertools
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -24,6 +24,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from spielleiter.game.api import Seat, State
+from spielleiter.protocol.feed import ThinkingChanged
 from spielleiter.protocol.messages import Memento, Result, RoomData
 from spielleiter.server.core.policy import Edition
 from spielleiter.viewer.game_json import (
@@ -31,6 +32,10 @@ from spielleiter.viewer.game_json import (
     describe_frame,
     describe_players,
     describe_ply,
+    describe_thinking,
+    edition_title,
+    known_names,
+    outcome_of,
     result_points,
     shown_name,
 )
@@ -53,6 +58,10 @@ from spielleiter.viewer.web.guard import client_share, may_take
 
 MOST_LISTED: Final = 200
 """The maximum number of rooms in the list."""
+MOST_PICTURED: Final = 24
+"""The number of games at the beginning of the list that have small pictures."""
+PICTURE_INTERVAL: Final = 1.0
+"""Seconds between two looks at what these pictures show."""
 MOST_STREAMS: Final = 384
 """The maximum number of event streams of all pages together; the pages of one address get half of them."""
 MOST_WAITING: Final = 16
@@ -96,6 +105,9 @@ class LiveGame:
     - `soft_limit`: the lower time limit in seconds of a player that has one; None if nobody has one.
     - `think_times`: by seat, the seconds that each answer took.
     - `requested`: the seat whose move is requested, and the instant since when; None if none is.
+    - `thinking`: by the number of a move, from 0, what the program has said about it.
+    - `addresses`: by seat, the host and port of the program; empty if nobody has come, or if they are not told.
+    - `started_at`, `ended_at`: date and time with their zone; empty if they are not known.
     """
 
     id: str
@@ -111,6 +123,15 @@ class LiveGame:
     soft_limit: float | None
     think_times: tuple[Sequence[float], Sequence[float]]
     requested: tuple[Seat, float] | None = None
+    thinking: Mapping[int, ThinkingChanged] = field(default_factory=dict)
+    addresses: tuple[str, str] = ("", "")
+    started_at: str = ""
+    ended_at: str = ""
+
+    @property
+    def shown_names(self) -> tuple[str, str]:
+        """What the players are called."""
+        return known_names(self.names, self.addresses)
 
     def to_move(self, now: float) -> dict[str, Any] | None:
         """Return the seat whose move is requested, and for how many seconds; None if none is."""
@@ -127,14 +148,19 @@ class LiveGame:
         return {
             "id": self.id,
             "gameType": self.edition.game_type,
+            "title": edition_title(self.edition),
             "game": view_of(self.state).name,
-            "players": [shown_name(name) for name in self.names],
+            "players": [shown_name(name) for name in self.shown_names],
             "ply": self.ply,
+            "turn": self.state.turn,
             "points": points if result is None else result_points(result, self.state),
             "state": self.phase,
             "isPaused": self.is_paused,
             "freeSeats": self.free_seats,
             "isPrepared": self.is_prepared,
+            "started": self.started_at or None,
+            "ended": self.ended_at or None,
+            "outcome": outcome_of(self.record, self.shown_names) if is_over else None,
         }
 
 
@@ -176,6 +202,15 @@ class _Ply:
     move: bytes | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Thought:
+    """What was told about the thoughts on a move, in which version of the game, and encoded."""
+
+    told: ThinkingChanged
+    version: int
+    encoded: msgspec.Raw
+
+
 class WatchedGame:
     """A game and what has been encoded of it so far. `find` returns the game as it is now, or None.
 
@@ -200,8 +235,11 @@ class WatchedGame:
         """What the last look at the game saw, apart from the descriptions of positions."""
         self._state_fields: dict[str, Any] = {}
         """What every frame says beside the positions."""
-        self._frames: dict[int, tuple[bytes, int]] = {}
-        """The frames of this version, by the number of positions that a page has."""
+        self._thinking: dict[int, _Thought] = {}
+        """What was said about moves, by their numbers, from 0, in the order in which it was looked at."""
+        self._thinking_version = 0
+        self._frames: dict[tuple[int, int], tuple[bytes, tuple[int, int]]] = {}
+        """The frames of this version, by what a page knows: how many positions, and which version of the thoughts."""
 
     # -- what the hub calls
 
@@ -213,17 +251,21 @@ class WatchedGame:
             self.game = found
         self.is_gone = found is None and self.game.phase != "over"
         self._read_record()
+        self._read_thinking()
         to_move = self.game.to_move(now)
         player = None if to_move is None else to_move["player"]
-        seen = (len(self._plies), self.game.is_paused, self.game.phase, player, found is None, notice)
+        seen = (
+            *(len(self._plies), self._thinking_version, self.game.is_paused, self.game.phase),
+            *(player, found is None, notice),
+        )
         if seen == self._seen_state:
             return False
         self._seen_state = seen
         self._state_fields = {
-            "end": describe_end(self.game.record),
+            "end": describe_end(self.game.record, self.game.addresses),
             "isPaused": self.game.is_paused,
             "state": self.game.phase,
-            "players": describe_players(self.game.edition, self.game.names),
+            "players": describe_players(self.game.edition, self.game.shown_names),
             "toMove": to_move,
         }
         return True
@@ -242,15 +284,20 @@ class WatchedGame:
 
     # -- what a page's task calls
 
-    def frame_after(self, known: int) -> tuple[bytes, int]:
-        """Return the newest data for a page that has `known` positions, and the number that it has then."""
+    def frame_after(self, known: tuple[int, int] = (0, 0)) -> tuple[bytes, tuple[int, int]]:
+        """Return the newest data for a page, and what it knows then.
+
+        `known` is what the page knows before that: how many positions, and which version of the thoughts.
+        """
         cached = self._frames.get(known)
         if cached is None:
+            positions, version = known
             start = count = self._shown_count()
-            while start > known and self._plies[start - 1].position is not None:
+            while start > positions and self._plies[start - 1].position is not None:
                 start -= 1
-            data = {"from": start, **_encoded(self._plies[start:count]), **self._state_fields}
-            cached = self._frames[known] = frame("position", data), count
+            new = [each.encoded for each in self._thinking.values() if each.version > version]
+            data = {"from": start, **_encoded(self._plies[start:count]), "thinking": new, **self._state_fields}
+            cached = self._frames[known] = frame("position", data), (count, self._thinking_version)
         return cached
 
     def content(self) -> object:
@@ -278,17 +325,19 @@ class WatchedGame:
 
     def as_replay(self) -> dict[str, Any]:
         """Return the game as far as it is described, in the form of a replay."""
-        game = self._find() or self.game  # as it is now, since to describe the positions may have taken a while
+        game = self.game = self._find() or self.game  # as it is now, since describing may have taken a while
+        self._read_thinking()
         described = itertools.takewhile(lambda each: each.position is not None, self._plies)
         return {
-            **describe_frame(game.edition, game.state, game.names, game.soft_limit),
+            **describe_frame(game.edition, game.state, game.shown_names, game.soft_limit),
             "id": game.id,
             "state": game.phase,
             "isPaused": game.is_paused,
             "freeSeats": game.free_seats,
             "isPrepared": game.is_prepared,
             **_encoded(described),
-            "end": describe_end(game.record),
+            "thinking": [each.encoded for each in self._thinking.values()],
+            "end": describe_end(game.record, game.addresses),
             "source": "",
         }
 
@@ -304,6 +353,15 @@ class WatchedGame:
         record = self.game.record
         self._plies += [_Ply(data) for data in record[self._read_count :] if isinstance(data, Memento)]
         self._read_count = len(record)
+
+    def _read_thinking(self) -> None:
+        """Take note of what was said since the last look."""
+        for number, told in self.game.thinking.items():
+            known = self._thinking.get(number)
+            if known is None or known.told is not told:
+                self._thinking_version += 1
+                text = msgspec.json.encode(describe_thinking(number + 1, told.seat, told.thinking))
+                self._thinking[number] = _Thought(told, self._thinking_version, msgspec.Raw(text))
 
     def _describe(self, ply: int) -> bool:
         """Describe a ply, unless another task has done it; return whether it was new."""
@@ -350,6 +408,10 @@ class Hub:
         self._list_notice = NO_NOTICE
         self._list_frame = b""
         self._list_versions = Versions()
+        """Grow when the list or its pictures have changed."""
+        self._pictures: dict[str, Any] = {}
+        self._pictures_frame = frame("pictures", {})
+        self._pictured_at = -PICTURE_INTERVAL
         self._watched: dict[str, WatchedGame] = {}
         self._describing = trio.CapacityLimiter(1)
         self._describes_after = trio.current_time()
@@ -390,12 +452,17 @@ class Hub:
 
         async def write(send_frame: SendFrame) -> None:
             version, notice = 0, NO_NOTICE
+            rooms, pictures = b"", frame("pictures", {})
             while True:
                 version = await self._list_versions.newer_than(version, send_frame)
                 if self.games.notice != notice:
                     notice = self.games.notice
                     await send_frame(frame("notice", notice))
-                await send_frame(self._list_frame)
+                new = b"" if self._list_frame == rooms else self._list_frame
+                new += b"" if self._pictures_frame == pictures else self._pictures_frame
+                rooms, pictures = self._list_frame, self._pictures_frame
+                if new:  # otherwise only the notice has changed, or a change was taken back
+                    await send_frame(new)
 
         def close() -> None:
             self._list_watchers -= 1
@@ -430,7 +497,7 @@ class Hub:
         self._watched[room_id] = watched
 
         async def write(send_frame: SendFrame) -> None:
-            known, notice = 0, NO_NOTICE
+            known, notice = (0, 0), NO_NOTICE
             await self._describe_first(watched)
             while not watched.is_gone:
                 version, content = watched.versions.newest, watched.content()
@@ -500,16 +567,23 @@ class Hub:
         self._measure_load(trio.current_time())
         if not self._is_busy:
             await self.games.catch_up(trio.lowlevel.checkpoint)
-        return self._listed()
-
-    def _listed(self) -> list[dict[str, Any]]:
         return [game.summary() for game in self.games.listed(MOST_LISTED)]
 
     def _refresh_list(self) -> None:
-        listed, notice = self._listed(), self.games.notice
+        games, notice, now = self.games.listed(MOST_LISTED), self.games.notice, trio.current_time()
+        listed, has_changed = [game.summary() for game in games], False
         if (listed, notice) != (self._list, self._list_notice):
-            self._list, self._list_notice = listed, notice
+            self._list, self._list_notice, has_changed = listed, notice, True
             self._list_frame = frame("rooms", listed)
+        if now - self._pictured_at >= PICTURE_INTERVAL:
+            self._pictured_at = now
+            pictures = {
+                game.id: view_of(game.state).picture(game.state) for game in games[:MOST_PICTURED] if game.record
+            }
+            if pictures != self._pictures:
+                self._pictures, has_changed = pictures, True
+                self._pictures_frame = frame("pictures", pictures)
+        if has_changed:
             self._list_versions.publish()
 
     async def _describe_whole(self, watched: WatchedGame) -> None:
@@ -566,7 +640,7 @@ def room_routes(hub: Hub, look_for: Callable[[str], Awaitable[None]]) -> list[Ba
         return json_response(describe_legal_moves(hub.game(request.path_params["room"]).position(ply), ply))
 
     async def list_events(request: Request) -> Response:
-        """Server-sent events: `rooms` with the list."""
+        """Server-sent events: `rooms` with the list, `pictures` with what the first games of it look like."""
         return hub.watch_list(client_share(request))
 
     async def room_events(request: Request) -> Response:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeAlias, TypeVar
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 from urllib.parse import unquote
 
 import msgspec
@@ -27,7 +27,7 @@ from starlette.routing import BaseRoute, Route
 from spielleiter.game.api import State
 from spielleiter.match.game_folder import GAMES, REPLAY
 from spielleiter.match.records import SETUP
-from spielleiter.protocol.messages import Memento
+from spielleiter.protocol.messages import Cause, Memento
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.game_details import (
@@ -36,11 +36,20 @@ from spielleiter.viewer.game_details import (
     OneSeat,
     details_beside,
     known,
+    known_addresses,
     known_seats,
     known_text,
     read_object,
 )
-from spielleiter.viewer.game_json import Details, describe_game, distinct_positions, shown_name
+from spielleiter.viewer.game_json import (
+    Details,
+    describe_game,
+    describe_outcome,
+    distinct_positions,
+    edition_title,
+    known_names,
+    shown_name,
+)
 from spielleiter.viewer.positions.describe import describe_legal_moves
 from spielleiter.viewer.replay_files import Replay, ReplayFileError, load_replay, page_name, read_bytes, read_replay
 from spielleiter.viewer.web.answers import JSON, WebError, json_response, unknown_ply, whole_number
@@ -66,6 +75,7 @@ _TOURNAMENT: Final = "tournament.json"
 _MOST_LINE_BYTES: Final = 64 * 1024
 _MOST_SUMMARY_BYTES: Final = 1024 * 1024
 
+_Winners: TypeAlias = Annotated[list[OneSeat], msgspec.Meta(max_length=2)]
 _BothPoints: TypeAlias = tuple[tuple[Count], tuple[Count]]
 _T = TypeVar("_T")
 
@@ -112,10 +122,21 @@ class ReplayStore:
         self._open: OrderedDict[tuple[str, object], OpenReplay] = OrderedDict()
         self._dropped: OrderedDict[str, OpenReplay] = OrderedDict()
 
+    async def newest(self, most: int) -> dict[str, Any]:
+        """Return the newest replays of the replay folder, at most `most`, as a JSON object."""
+        return await self._in_thread(lambda: {"replays": self._list_replays(most)})
+
+    async def find_room(self, room_id: str) -> dict[str, Any]:
+        """Return the replays of the game that was played in this room, as a JSON object: one or none."""
+        return await self._in_thread(
+            lambda: {"replays": [replay for replay in self._list_replays() if replay["room"] == room_id][:1]}
+        )
+
     async def listed(self) -> dict[str, Any]:
         """Return all lists as a JSON object."""
         return await self._in_thread(
             lambda: {
+                "isKept": self._folder is not None,
                 "replays": self._list_replays(),
                 "matches": [_listed_match(folder.name, folder) for folder in self._folders_with(SETUP)],
                 "tournaments": [_listed_tournament(folder) for folder in self._folders_with(_TOURNAMENT)],
@@ -209,7 +230,7 @@ class ReplayStore:
                     return path
         return None
 
-    def _list_replays(self) -> list[dict[str, Any]]:
+    def _list_replays(self, most: int = MOST_LISTED) -> list[dict[str, Any]]:
         """Return the newest replays of the replay folder, the newest first."""
         if self._folder is None:
             return []
@@ -222,7 +243,7 @@ class ReplayStore:
                 ]
         except OSError:
             return []
-        return [_listed_replay(path) for _, path in sorted(found, reverse=True)[:MOST_LISTED]]
+        return [_listed_replay(path) for _, path in sorted(found, reverse=True)[:most]]
 
     def _folders_with(self, file: str) -> Iterator[Path]:
         """Yield the folders that have a file of this name: the given one, or else those in it, the newest first."""
@@ -277,13 +298,22 @@ def _listed_replay(path: Path) -> dict[str, Any]:
     edition = EDITIONS.get(known(line, "edition", str) or "")
     parts = known(line, "parts", tuple[list[Any], list[Any]])  # of two scores, whose first part says who has won
     points = None if parts is None else known({"points": [part[1:2] for part in parts]}, "points", _BothPoints)
+    names = _names(line)
+    if names:
+        names = [shown_name(name) for name in known_names(names, known_addresses(line))]
+    causes, winners = known(line, "causes", tuple[Cause, Cause]), known(line, "winners", _Winners)
+    is_known = names and causes is not None and winners is not None
     return {
         "name": path.name,
+        "room": known_text(line, "room"),
         "gameType": None if edition is None else edition.game_type,
-        "players": _names(line),
+        "title": None if edition is None else edition_title(edition),
+        "players": names,
         "points": None if points is None else [first for (first,) in points],
         "ended": known_text(line, "ended_at"),
         "plies": known(line, "plies", Count),
+        "turn": known(line, "turn", Count),
+        "outcome": describe_outcome(names, causes, winners) if is_known else None,
     }
 
 
@@ -346,8 +376,12 @@ def _names(values: dict[str, Any] | None) -> list[str]:
 def replay_routes(store: ReplayStore) -> list[BaseRoute]:
     """Return the routes for the replays of `store`."""
 
-    async def replays(_request: Request) -> Response:
-        """The lists of replays."""
+    async def replays(request: Request) -> Response:
+        """The lists of replays; with `?newest=N` the newest N of the folder, with `?room=ROOM` that of a room."""
+        if room := request.query_params.get("room"):
+            return json_response(await store.find_room(room))
+        if "newest" in request.query_params:
+            return json_response(await store.newest(min(whole_number(request, "newest"), MOST_LISTED)))
         return json_response(await store.listed())
 
     async def replay(request: Request) -> Response:

@@ -27,6 +27,7 @@ from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS, choose_default, choose_editions
 from spielleiter.server.errors import StartError
 from spielleiter.server.net.password_guard import PasswordGuard
+from spielleiter.viewer.game_json import edition_title
 from spielleiter.viewer.page import STATIC, bundle_modules
 from spielleiter.viewer.positions.describe import view_of
 from spielleiter.viewer.web.administration import AdminSessions, admin_routes
@@ -42,7 +43,7 @@ from spielleiter.viewer.web.http_server import HttpServer
 from spielleiter.viewer.web.live_games import Hub, room_routes
 from spielleiter.viewer.web.page_settings import PageSettings
 from spielleiter.viewer.web.replay_store import ReplayStore, replay_routes
-from spielleiter.viewer.web.seats import Seats, seat_routes
+from spielleiter.viewer.web.seats import Seats, joining_commands, seat_routes
 
 MOST_CONNECTIONS = 512
 """The maximum number of open connections of browsers."""
@@ -87,18 +88,18 @@ class Site:
         self.health_app = application(health)
         sessions = AdminSessions(settings.admin_password, self._new_guard(), settings.page_port, publish)
         store = ReplayStore(*settings.folders)
-        seats = Seats(self.server)
         routes: list[BaseRoute] = [
             *health,
-            *_page_routes(self.server, has_admins=settings.admin_password is not None),
+            *_page_routes(self.server, has_admins=settings.admin_password is not None, can_play=not settings.is_match),
             *room_routes(self.hub, self.server.look_for),
             *board_routes(self.hub, self.server.look_for),
             *replay_routes(store),
             *analysis_routes(store, self.hub),
             *download_routes(store, self.hub),
-            *seat_routes(seats, self.hub, store.state),
             *admin_routes(self.server, sessions),
         ]
+        if not settings.is_match:
+            routes += seat_routes(Seats(self.server), self.hub, store.state)
         self.app: Application = Guard(application(routes, self.bodies), settings.viewer_password, self._new_guard())
 
     def _new_guard(self) -> PasswordGuard:
@@ -151,19 +152,19 @@ def _editions_of(settings: PageSettings) -> Callable[[Mapping[str, str], Mapping
 def application(routes: Sequence[BaseRoute], bodies: BodyBudget | None = None) -> Application:
     """Return an application that answers errors in the form that the page expects; `bodies` is the budget of bodies."""
 
-    async def refuse(_request: Request, error: Exception) -> Response:
+    async def refuse(request: Request, error: Exception) -> Response:
         assert isinstance(error, WebError)
-        return error_response(error)
+        return error_response(error, request.headers)
 
-    async def refuse_address(_request: Request, error: Exception) -> Response:
+    async def refuse_address(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         texts = _STATUS_TEXTS.get(error.status_code, (str(error.detail), str(error.detail)))
-        response = error_response(WebError(error.status_code, *texts))
+        response = error_response(WebError(error.status_code, *texts), request.headers)
         response.headers.update(error.headers or {})
         return response
 
-    async def admit_bug(_request: Request, _error: Exception) -> Response:
-        return error_response(WebError(500, *_STATUS_TEXTS[500]))
+    async def admit_bug(request: Request, _error: Exception) -> Response:
+        return error_response(WebError(500, *_STATUS_TEXTS[500]), request.headers)
 
     handlers = {WebError: refuse, HTTPException: refuse_address, Exception: admit_bug}
     app = Starlette(routes=routes, exception_handlers=handlers)
@@ -198,8 +199,7 @@ def _describe_edition(edition: Edition) -> dict[str, Any]:
     return {
         "gameType": edition.game_type,
         "game": view_of(edition.game.new_state(random.Random(0))).name,
-        # as people write it: `Hase und Igel 2018` for `hase-und-igel-2018`
-        "title": " ".join(word if word == "und" else word.capitalize() for word in edition.name.split("-")),
+        "title": edition_title(edition),
         "strategies": [
             kind.name
             for kind in STRATEGIES.values()
@@ -208,7 +208,7 @@ def _describe_edition(edition: Edition) -> dict[str, Any]:
     }
 
 
-def _page_routes(server: GameServer, *, has_admins: bool) -> list[BaseRoute]:
+def _page_routes(server: GameServer, *, has_admins: bool, can_play: bool) -> list[BaseRoute]:
     """Return the routes of the page and of what it needs to know: the version, the games, how to reach the server."""
 
     async def page(_request: Request) -> Response:
@@ -220,8 +220,12 @@ def _page_routes(server: GameServer, *, has_admins: bool) -> list[BaseRoute]:
         return json_response(
             {
                 "version": version("spielleiter"),
-                "gameTypes": [_describe_edition(edition) for edition in server.games.editions.values()],
+                "gameTypes": [
+                    {**_describe_edition(edition), "commands": joining_commands(host, port, edition.game_type)}
+                    for edition in server.games.editions.values()
+                ],
                 "hasAdmin": has_admins,
+                "canPlay": can_play,
                 "host": host,
                 "port": port,
             }

@@ -30,6 +30,7 @@ from spielleiter.game.hase_und_igel import (
     Skip,
 )
 from spielleiter.protocol import messages as m
+from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.dialects.hase_und_igel_2018 import (
     HASE_UND_IGEL_2018,
     TEXTS,
@@ -294,6 +295,12 @@ def test_time_limits_are_switched_for_a_slot() -> None:
 
 
 # -- events -----------------------------------------------------------------------------------------------------------
+
+
+def test_an_empty_score_means_that_nobody_of_that_name_has_played() -> None:
+    connection = Connection(Role.CLIENT, HASE_UND_IGEL_2018)
+    connection.receive_data(b"<protocol>" + HASE_UND_IGEL_2018.encode(m.PlayerScore("", 0, ())))
+    assert connection.next_event() == m.PlayerScore("", 0, ())
 
 
 def test_a_refused_request_is_explained() -> None:

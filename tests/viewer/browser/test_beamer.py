@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from spielleiter.game.api import Move, State
 from tests.timeouts import HANG_TIMEOUT
 from tests.viewer.browser.browsers import Visit
-from tests.viewer.browser.served import Served, random_mover
+from tests.viewer.browser.served import Served, random_mover, started_server
 
 pytestmark = pytest.mark.slow
 
@@ -44,11 +45,20 @@ def share_of_height(page: Page, selector: str) -> float:
     return box["height"] / size["height"]
 
 
-def test_boards_fill_the_screen_and_the_next_game_comes_by_itself(visit: Callable[..., Visit], served: Served) -> None:
-    looking = visit(viewport={"width": 1920, "height": 1080})
+@pytest.fixture
+def own_server(browser: Browser, tmp_path: Path) -> Iterator[Served]:
+    """A server without games of other tests, which the beamer would show as well."""
+    with started_server(tmp_path) as server:
+        yield server
+
+
+def test_boards_fill_the_screen_and_the_next_game_comes_by_itself(
+    own_server: Served, visit: Callable[..., Visit]
+) -> None:
+    looking = visit(base=f"{own_server.url}/", viewport={"width": 1920, "height": 1080})
     looking.page.clock.install()
     page = looking.open("#/")
-    first = HeldGame(served, "blokus-2021-r3")
+    first = HeldGame(own_server, "blokus-2021-r3")
     expect(page.locator("tr.state-running td").nth(1)).to_have_text("20")
     page.get_by_role("link", name="Big screen").click()
     place = page.locator(".beamer-place")
@@ -64,7 +74,7 @@ def test_boards_fill_the_screen_and_the_next_game_comes_by_itself(visit: Callabl
     page.keyboard.press("f")
     expect(page.get_by_role("button", name="Full screen (F)", exact=True)).to_be_visible()
 
-    second = HeldGame(served, "hase-und-igel-2018")
+    second = HeldGame(own_server, "hase-und-igel-2018")
     second_place = page.locator(".beamer-place[data-game=hase_und_igel]")
     first.may_end.set()
     expect(page.locator(".is-result")).to_contain_text("broke a rule")
@@ -86,4 +96,4 @@ def test_boards_fill_the_screen_and_the_next_game_comes_by_itself(visit: Callabl
     page.get_by_role("link", name="Back").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Games on this server")
     expect(page.locator("header.site")).to_be_visible()
-    served.join_players()
+    own_server.join_players()

@@ -314,6 +314,9 @@ def test_a_better_move_is_drawn_at_its_ply_and_a_lost_game_has_the_points_of_its
     record = refused_record(edition, states, next(iter(states[0].generate_legal_moves())))
     game = with_estimates(encode_replay(edition.dialect, "room", record), (9, -1))
     better = game["analysis"]["moments"][0]["better"]
+    # a colour that has placed everything is not one that cannot place any more
+    game["positions"][-1]["colors"][0] |= {"remaining": [], "isInGame": False}
+    game["positions"][-1]["colors"][1] |= {"isInGame": False}
     watching = visit(base=export(tmp_path, game), locale="de-DE")
     page = watching.open("#/replay/x/8")
     expect_ply(page, 8)
@@ -340,6 +343,7 @@ def test_a_better_move_is_drawn_at_its_ply_and_a_lost_game_has_the_points_of_its
     shown[loser] = f"0 Punkte (auf dem Brett {points[loser]})"
     page.keyboard.press("End")
     expect(page.locator(".points")).to_have_text(shown)
+    expect(page.locator(".color-state")).to_have_text(["alle Steine gelegt", "", "kann nicht mehr legen", ""])
     page.keyboard.press("ArrowLeft")
     expect(page.locator(".points").nth(loser)).not_to_contain_text("(")
 

@@ -24,14 +24,16 @@ from spielleiter.protocol.feed import (
     RoomOpened,
     ServerDescribed,
     Stopping,
+    ThinkingChanged,
     write_data,
 )
 from spielleiter.protocol.messages import Memento, MoveData, Result, Slot
 from spielleiter.protocol.positions import write_position
+from spielleiter.protocol.thinking import Thinking
 from spielleiter.server import events
 from spielleiter.server.core.room import Room
 from spielleiter.server.editions import EDITIONS, choose_editions
-from spielleiter.viewer.web.followed_games import ENDED_GAMES, FollowedGames
+from spielleiter.viewer.web.followed_games import ENDED_GAMES, MOST_TOLD, FollowedGames
 from tests.viewer.web.pages import Pages, open_pages
 
 EDITION = EDITIONS["blokus-2027"]
@@ -68,6 +70,24 @@ def following(*told: FeedEvent) -> FollowedGames:
     for event in (described(), Current(), *told):
         games.apply(event, 10.0)
     return games
+
+
+def test_what_a_program_thinks_is_known_in_its_own_room_also_when_the_game_has_just_ended() -> None:
+    result = write_data(EDITION.dialect, Result((), (), ()))
+
+    def thought(room: str, ply: int, value: float) -> ThinkingChanged:
+        return ThinkingChanged(room, ply, ply % 2, Thinking(value=value))
+
+    games = following(opened("a"), started("a"), opened("b"), started("b"), *moves("a", 2), thought("a", 2, 1.0))
+    last = thought("a", 2, 2.0)
+    for event in (GameEnded("a", result, ((), ())), RoomClosed("a"), last, thought("unknown", 0, 3.0)):
+        games.apply(event, 11.0)
+    games.apply(thought("b", MOST_TOLD, 4.0), 11.0)
+    ended, running = games.find("a"), games.find("b")
+    assert ended is not None
+    assert running is not None
+    assert ended.thinking == {2: last}
+    assert running.thinking == {}
 
 
 async def until(condition: Callable[[], bool]) -> None:

@@ -7,6 +7,7 @@ import json
 import random
 from collections.abc import MutableMapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from typing import Any
 
@@ -16,7 +17,9 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from spielleiter.client.responders import make_responder
 from spielleiter.game.api import State
+from spielleiter.protocol.feed import ThinkingChanged
 from spielleiter.protocol.messages import Memento, RoomData
+from spielleiter.protocol.thinking import Thinking
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.game_json import LONGEST_HINT
@@ -83,7 +86,19 @@ async def test_the_list_has_running_waiting_and_ended_games(monkeypatch: pytest.
         assert rooms[1] == {
             "id": waiting.id, "gameType": GAME_TYPE, "game": "blokus", "players": ["C", "D"], "ply": 0,
             "points": [0, 0], "state": "waiting", "isPaused": False, "freeSeats": 0, "isPrepared": True,
+            "turn": 0, "title": "Blokus 2027", "started": None, "ended": None, "outcome": None,
         }  # fmt: skip
+        assert datetime.fromisoformat(rooms[0]["started"]) <= datetime.now().astimezone()
+        first, second = rooms[2]["players"]
+        assert rooms[2]["outcome"] == {
+            "winner": 0,
+            "isDraw": False,
+            "words": {
+                "de": f"{second} hat gegen eine Regel verstoßen; {first} gewinnt",
+                "en": f"{second} broke a rule; {first} wins",
+            },
+        }
+        assert rooms[2]["started"] <= rooms[2]["ended"]
         assert (rooms[2]["ply"], rooms[2]["points"][1]) == (1, 0)  # the points of the result: none for an illegal move
         assert (await pages.get(f"/api/rooms/{ended[0]}")).status == 404
         monkeypatch.setattr("spielleiter.viewer.web.live_games.MOST_LISTED", 3)
@@ -197,6 +212,8 @@ class Game:
     id: str = "one"
     edition: Edition = EDITION
     names: tuple[str, str] = ("A", "B")
+    shown_names: tuple[str, str] = ("A", "B")
+    addresses: tuple[str, str] = ("", "")
     is_paused: bool = False
     phase: str = "running"
     free_seats: int = 0
@@ -205,6 +222,7 @@ class Game:
     record: list[RoomData] = field(default_factory=list)
     state: State = field(default_factory=lambda: EDITION.game.new_state(random.Random(1)))
     think_times: tuple[list[float], list[float]] = ([0.5] * 50, [0.5] * 50)
+    thinking: dict[int, ThinkingChanged] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.record.append(Memento(self.state))
@@ -218,6 +236,10 @@ class Game:
 
     def to_move(self, _now: float) -> dict[str, Any] | None:
         return None
+
+    def think(self, ply: int, text: str) -> None:
+        """Let the program say something about the move number `ply`, from 0."""
+        self.thinking[ply] = ThinkingChanged(self.id, ply, ply % 2, Thinking(texts=(text,)))
 
     def play(self, plies: int = 1, hints: tuple[str, ...] = ()) -> None:
         for _ in range(plies):
@@ -343,6 +365,31 @@ async def test_each_page_gets_everything_first_and_then_what_is_new(watch: Watch
     assert plies_of(await slow.next_frame()) == (7, [7])
     watch.game.is_paused = True
     assert plies_of(await slow.next_frame()) == (8, [])
+
+
+async def test_what_programs_think_is_sent_once_before_and_after_the_move(
+    watch: Watch, autojump_clock: MockClock
+) -> None:
+    def thoughts(frame: bytes) -> list[tuple[int, int, list[str]]]:
+        found = json.loads(frame.partition(b"data: ")[2])["thinking"]
+        return [(each["ply"], each["player"], each["texts"]) for each in found]
+
+    watch.game.think(0, "a")
+    first = watch.game_page()
+    assert thoughts(await first.next_frame()) == [(1, 0, ["a"])]
+    begin = trio.current_time()
+    watch.game.think(0, "b")
+    assert thoughts(await first.next_frame()) == [(1, 0, ["b"])]
+    assert trio.current_time() - begin <= 2 * SHORTEST_INTERVAL
+    watch.game.play()
+    assert thoughts(await first.next_frame()) == []
+    watch.game.think(1, "c")
+    assert thoughts(await first.next_frame()) == [(2, 1, ["c"])]
+    assert thoughts(await watch.game_page().next_frame()) == [(1, 0, ["b"]), (2, 1, ["c"])]
+    watch.game.think(0, "d")
+    whole = await watch.hub.whole_game("one")
+    assert [json.loads(bytes(each))["texts"] for each in whole["thinking"]] == [["d"], ["c"]]
+    assert thoughts(await first.next_frame()) == [(1, 0, ["d"])]
 
 
 async def test_each_of_many_pages_that_open_at_once_gets_the_newest_position(

@@ -235,11 +235,41 @@ async def test_a_named_pipe_is_no_replay(tmp_path: Path) -> None:
 
 async def test_missing_folders_have_no_replays(tmp_path: Path) -> None:
     nowhere = ReplayStore(tmp_path / "a", tmp_path / "b")
-    assert (
-        await nowhere.listed()
-        == await ReplayStore(None, None).listed()
-        == {"replays": [], "matches": [], "tournaments": []}
+    nothing: dict[str, Any] = {"replays": [], "matches": [], "tournaments": []}
+    assert await nowhere.listed() == {"isKept": True, **nothing}
+    assert await ReplayStore(None, None).listed() == {"isKept": False, **nothing}
+
+
+async def test_a_game_is_found_by_its_room_and_called_by_what_is_known(tmp_path: Path) -> None:
+    line = {"names": ["", "<b>"], "causes": ["SOFT_TIMEOUT", "REGULAR"], "winners": [1], "room": "r1", "turn": 7}
+    lines: dict[str, dict[str, Any]] = {
+        "a": {**line, "addresses": ["192.0.2.7:5000", "192.0.2.8:5000"]},
+        "b": {**line, "addresses": ["x" * 1000, 5], "causes": ["SOFT_TIMEOUT", "<svg>"], "room": "r2", "turn": -1},
+        "c": {**line, "names": ["", 7], "winners": [0, 1, 0], "room": 3},
+    }
+    for number, (name, content) in enumerate(lines.items()):
+        (tmp_path / f"{name}.json").write_text(json.dumps(content), encoding="utf-8")
+        (tmp_path / f"{name}.xml.gz").touch()
+        os.utime(tmp_path / f"{name}.xml.gz", (number, number))
+    async with open_pages(recent_directory=tmp_path) as pages:
+        c, b = (await pages.get("/api/replays?newest=2")).json["replays"]
+        (a,) = (await pages.get("/api/replays?room=r1")).json["replays"]
+        assert (await pages.get("/api/replays?room=r0")).json == {"replays": []}
+        assert (await pages.get("/api/replays?newest=-1")).status == 400
+    assert (a["players"], a["turn"], a["outcome"]) == (
+        ["192.0.2.7:5000", "<b>"],
+        7,
+        {
+            "winner": 1,
+            "isDraw": False,
+            "words": {
+                "de": "192.0.2.7:5000 hat für einen Zug zu lange gebraucht; <b> gewinnt",
+                "en": "192.0.2.7:5000 took too long for a move; <b> wins",
+            },
+        },
     )
+    assert (b["players"], b["turn"], b["outcome"]) == (["", "<b>"], None, None)
+    assert (c["players"], c["room"], c["outcome"]) == (["", ""], None, None)
 
 
 async def test_reading_takes_a_bounded_share_of_the_time(

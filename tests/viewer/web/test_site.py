@@ -17,7 +17,7 @@ from spielleiter.viewer.web.bodies import BODY_TIMEOUT, JSON_BYTES
 from spielleiter.viewer.web.game_server import METRICS_AGE
 from spielleiter.viewer.web.site import METRICS_TYPE
 from tests.server.serving import read_all
-from tests.viewer.web.pages import GAME_PORT, HOST, JSON, PASSWORD, call, open_pages
+from tests.viewer.web.pages import GAME_PORT, GAME_TYPE, HOST, JSON, PASSWORD, call, open_pages
 from tests.viewer.web.test_http_server import running
 
 LOGIN = b'{"password": "%b", "more": 1}' % PASSWORD.encode()
@@ -146,3 +146,20 @@ async def test_files_are_complete_and_the_connection_is_closed(path: str, kind: 
         for header in (b"content-type: " + kind, b"content-length: %d" % len(body), b"cache-control: no-cache"):
             assert header in head
         assert server.bugs == []
+
+
+async def test_a_browser_at_a_wrong_address_gets_a_page_and_a_script_gets_json() -> None:
+    browser = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+    async with open_pages() as pages:
+        for path, hidden in (("/there/is/none", ""), ("/api/rooms/<script>alert(1)<%2fscript>", "<script>")):
+            for languages, text in (("de-DE,de;q=0.9,en;q=0.8", "Zu den Spielen"), ("fr", "To the games")):
+                answer = await pages.get(path, {**browser, "accept-language": languages})
+                page = answer.body.decode()
+                assert (answer.status, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
+                assert text in page
+                assert not hidden or hidden not in page
+            assert set((await pages.get(path)).json) == {"error"}
+        foreign = await pages.get("/", {**browser, "host": "evil.example"})
+        assert (foreign.status, "<h1>This is not a name of this machine" in foreign.body.decode()) == (421, True)
+        commands = (await pages.get("/api/info")).json["gameTypes"][0]["commands"]
+        assert commands[-1]["text"] == f"spielleiter play --strategy greedy --game {GAME_TYPE}"

@@ -160,6 +160,11 @@ class Board {
     return x >= 0 && y >= 0 && x < this.width && y < this.height ? [x, y] : null;
   }
 
+  // Returns where the middle of a cell is drawn, or null outside of the board.
+  centerOf([x, y]) {
+    return x < this.width && y < this.height ? [x + 0.5, y + 0.5] : null;
+  }
+
   cellElement([x, y]) {
     return this.cells[y * this.width + x];
   }
@@ -217,8 +222,25 @@ class PlayerDetails {
   }
 }
 
+// A board so small that only its colours can be seen.
+class Thumbnail {
+  constructor() {
+    this.paths = Object.entries(COLOR_OF_LETTER).map(([letter, color]) => [letter, svg("path", { class: `hue-${color}` })]);
+    this.element = svg("svg", { class: "thumbnail-board", "aria-hidden": "true" }, this.paths.map(([, path]) => path));
+  }
+
+  show({ width, cells }) {
+    this.element.setAttribute("viewBox", `0 0 ${width} ${width}`);
+    for (const [letter, path] of this.paths) {
+      const squares = [...cells].map((cell, index) => (cell === letter ? `M${index % width} ${Math.floor(index / width)}h1v1h-1z` : ""));
+      path.setAttribute("d", squares.join(""));
+    }
+  }
+}
+
 export const blokus = {
   name: "blokus",
+  createThumbnail: () => new Thumbnail(),
   createBoard: (game, options = {}) => new Board(game, options),
   createPlayerDetails: (game) => new PlayerDetails(game),
   createInput: (view, choose) => new BlokusInput(view, choose),

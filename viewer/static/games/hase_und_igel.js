@@ -104,6 +104,13 @@ class Track {
       svg("text", { x: 0.1, y: 0.28, class: "field-index", text: field.index }));
   }
 
+  // Returns where the middle of a field is drawn, or null if there is none.
+  centerOf([index, row]) {
+    if (row !== 0 || index >= this.track.length) return null;
+    const [x, y] = place(index);
+    return [x + 0.5, y + 0.5];
+  }
+
   show(position, extras = {}) {
     const targets = new Map();
     for (const move of extras.legal ?? []) {
@@ -206,8 +213,21 @@ function describeChoice(move, position) {
   return [el("span", { text: describeActions(move) }), el("small", { text: details.filter(Boolean).join(" · ") })];
 }
 
+// How far both pawns have come, so small that no field can be seen.
+class Thumbnail {
+  constructor() {
+    this.pawns = ["RED", "BLUE"].map((color, player) => svg("circle", { class: `pawn-dot pawn-${color}`, cy: 6 + 8 * player, r: 3 }));
+    this.element = svg("svg", { class: "thumbnail-board", viewBox: "0 0 40 20", "aria-hidden": "true" }, svg("path", { class: "thumbnail-way", d: "M4 6h32M4 14h32" }), this.pawns);
+  }
+
+  show({ goal, fields }) {
+    this.pawns.forEach((pawn, player) => pawn.setAttribute("cx", String(4 + (32 * fields[player]) / goal)));
+  }
+}
+
 export const haseUndIgel = {
   name: "hase_und_igel",
+  createThumbnail: () => new Thumbnail(),
   createBoard: (game, options = {}) => new Track(game, options),
   createPlayerDetails: () => new PlayerDetails(),
   describeMove(position) {
