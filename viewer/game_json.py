@@ -186,8 +186,8 @@ def describe_game(replay: Replay, details: Details = Details()) -> Json:
     - `title`, `source`: A title, and the name of the file.
     - `players`: By seat: `name`, `team`.
     - `positions`: From ply 0 on: `ply`, `turn`, `round`, `sideToMove`, `isOver`, `players` (with `points`),
-      `legalMoves` (a number by seat, or null), `lastMove`, and what the game needs: `board` and `colors`, or `track`. `board.cells`
-      has one character for each of the 400 cells, row by row: `.` or the first letter of a colour.
+      `legalMoves` (a number by seat, or null), `lastMove`, and what the game needs: `board` and `colors`, or `track`.
+      `board.cells` has one character for each of the 400 cells, row by row: `.` or the first letter of a colour.
     - `plies`: From ply 1 on: `ply`, `player` (0 or 1), `color`, `thinkSeconds`, `hints`, `stderr`.
     - `thinking`: What the programs thought, by ply: `ply`, `player`, and what they named of `turn`, `value`, `texts`,
       `numbers`, `cells` (`[x, y, weight]`) and `moves`; the last ply may be one that was never played.
