@@ -26,6 +26,7 @@ from spielleiter.protocol.feed import (
     FeedEvent,
     GameEnded,
     GameStarted,
+    LimitsChanged,
     MovePlayed,
     PauseChanged,
     RequestChanged,
@@ -132,6 +133,8 @@ class FollowedGame:
                 self._keep(event)
             case PauseChanged(is_paused=is_paused):
                 self.is_paused = is_paused
+            case LimitsChanged(soft_timeouts=soft_timeouts):
+                self._note_limits(soft_timeouts)
             case GameEnded(think_times=(first, second)):
                 self._keep(event)
                 self._end()
