@@ -25,6 +25,7 @@ from lxml import etree
 from spielleiter.cli.cli import cli
 from spielleiter.cli.manual import commands
 from spielleiter.contest import runtime_faults
+from spielleiter.contest.package_report import PackageReport
 from spielleiter.match.plan import MatchSetup
 from spielleiter.match.records import GameRecord
 from spielleiter.match.reports.tournament_reports import RatingEntry, TournamentFile
@@ -45,6 +46,7 @@ from spielleiter.server.log import event_name, level_name, logged_fields
 from spielleiter.server.metrics import Metrics
 from spielleiter.server.setting import Setting
 from spielleiter.server.status import Snapshot
+from spielleiter.viewer.game_json import describe_game
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 SAMPLES: Final = ROOT / "tests" / "protocol" / "samples"
@@ -172,11 +174,9 @@ def all_metrics() -> str:
     stream.publish(events.TimeVerdict("", 0, "", 0, 0, 0.0, 0.0, False, "kernel", 0.0))
     stream.publish(events.ReservationExpired(""))
     rows = []
-    for family in text_string_to_metric_families(metrics.text().decode()):
+    for family in text_string_to_metric_families(metrics.text()):
         labels = sorted({label for sample in family.samples for label in sample.labels} - {"le"})
         name = f"{family.name}_total" if family.type == "counter" else family.name
-        if family.name.endswith("_created"):
-            continue  # the client's own time stamps
         rows.append((code(name), family.type, ", ".join(map(code, labels)), prose(family.documentation)))
     return table(("metric", "type", "labels", "meaning"), rows)
 
@@ -342,6 +342,12 @@ def record(kind: type, *, level: str = "###", left_out: Iterable[str] = ()) -> s
     return "\n".join(texts)
 
 
+def keys_of(function: Callable[..., object]) -> str:
+    """The keys of the JSON object that a function returns: the list in its docstring."""
+    entries = re.findall(r"^- (`.*?`): (.*(?:\n  .*)*)", inspect.getdoc(function) or "", re.MULTILINE)
+    return table(("key", "meaning"), [(names, prose(meaning)) for names, meaning in entries])
+
+
 def words_of(kind: type) -> str:
     """The values of the constants of a class, with their meanings."""
     docs = field_docs(kind)
@@ -470,6 +476,8 @@ PARTS: Final[Mapping[str, Callable[..., str]]] = {
     "match-summary": lambda: record(Summary, left_out=("incidents",)),
     "rating-entry": lambda: record(RatingEntry),
     "tournament-file": lambda: record(TournamentFile),
+    "game-json": lambda: keys_of(describe_game),
+    "package-report": lambda: keys_of(PackageReport.to_json),
     "result-line": lambda: record(ResultLine),
     "verdicts": lambda: words_of(Verdict),
     "attempts": lambda: words_of(Attempt),

@@ -177,7 +177,28 @@ class Details:
 
 
 def describe_game(replay: Replay, details: Details = Details()) -> Json:
-    """Return the JSON object of a game that was read from a file; `details` is what is known about it besides."""
+    """Return the JSON object of a game that was read from a file; `details` is what is known about it besides.
+
+    Its keys, in the form that the documents are made from:
+
+    - `format`: 1; it grows when a key changes its meaning or is removed.
+    - `game`, `gameType`, `edition`: The kind of board (`blokus`, `hase_und_igel`, `table`), and the season's names.
+    - `title`, `source`: A title, and the name of the file.
+    - `players`: By seat: `name`, `team`.
+    - `positions`: From ply 0 on: `ply`, `turn`, `round`, `sideToMove`, `isOver`, `players` (with `points`),
+      `legalMoves` (a number by seat, or null), `lastMove`, and what the game needs: `board` and `colors`, or `track`.
+      `board.cells` has one character for each of the 400 cells, row by row: `.` or the first letter of a colour.
+    - `plies`: From ply 1 on: `ply`, `player` (0 or 1), `color`, `thinkSeconds`, `hints`, `stderr`.
+    - `thinking`: What the programs thought, by ply: `ply`, `player`, and what they named of `turn`, `value`, `texts`,
+      `numbers`, `cells` (`[x, y, weight]`) and `moves`; the last ply may be one that was never played.
+    - `softLimitSeconds`: The limit for a move, or null if it is not known.
+    - `end`: Null without a result; otherwise `cause`, `winner`, `isDraw`, `points` (by seat, of the result),
+      `offender`, `reason` (of the server), `words` (`de`, `en`), `illegal` (the picture of an illegal move), `verdict`,
+      `verdictWords`, `stderr`.
+    - `analysis`: Only with `--analysis`: `moments` (`ply`, `turn`, `player`, `loss`, `played`, `better`, `words`) and
+      `method`.
+    - `pieces`: The cells of each piece of Blokus.
+    """
     edition, record = replay.edition, replay.record
     mementos = list(distinct_positions(record))
     states = [memento.state for memento in mementos]
