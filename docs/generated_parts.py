@@ -176,11 +176,9 @@ def all_metrics() -> str:
     stream.publish(events.TimeVerdict("", 0, "", 0, 0, 0.0, 0.0, False, "kernel", 0.0))
     stream.publish(events.ReservationExpired(""))
     rows = []
-    for family in text_string_to_metric_families(metrics.text().decode()):
+    for family in text_string_to_metric_families(metrics.text()):
         labels = sorted({label for sample in family.samples for label in sample.labels} - {"le"})
         name = f"{family.name}_total" if family.type == "counter" else family.name
-        if family.name.endswith("_created"):
-            continue  # the client's own time stamps
         rows.append((code(name), family.type, ", ".join(map(code, labels)), prose(family.documentation)))
     return table(("metric", "type", "labels", "meaning"), rows)
 
