@@ -26,8 +26,10 @@ from spielleiter.cli.cli import cli
 from spielleiter.cli.manual import commands
 from spielleiter.contest import runtime_faults
 from spielleiter.contest.package_report import PackageReport
+from spielleiter.match import verdict
 from spielleiter.match.plan import MatchSetup
 from spielleiter.match.records import GameRecord
+from spielleiter.match.reports.match_reports import COLUMNS
 from spielleiter.match.reports.tournament_reports import RatingEntry, TournamentFile
 from spielleiter.match.summary import Summary
 from spielleiter.match.verdict import Attempt, Verdict
@@ -348,6 +350,26 @@ def keys_of(function: Callable[..., object]) -> str:
     return table(("key", "meaning"), [(names, prose(meaning)) for names, meaning in entries])
 
 
+def verdicts() -> str:
+    """The verdicts on games, with the column of the reports in which each is counted."""
+    columns = {
+        "crashes": verdict.CRASH_VERDICTS,
+        "timeouts": verdict.TIMEOUT_VERDICTS,
+        "illegal moves": verdict.ILLEGAL_VERDICTS,
+        "bad messages": verdict.BAD_MESSAGE_VERDICTS,
+        "left running": verdict.LEFTOVER_VERDICTS,
+    }
+    docs = field_docs(Verdict)
+    return table(
+        ("text", "counted as", "meaning"),
+        [
+            (code(text), next((column for column, texts in columns.items() if text in texts), "–"), prose(docs[name]))
+            for name, text in vars(Verdict).items()
+            if name.isupper()
+        ],
+    )
+
+
 def words_of(kind: type) -> str:
     """The values of the constants of a class, with their meanings."""
     docs = field_docs(kind)
@@ -479,7 +501,8 @@ PARTS: Final[Mapping[str, Callable[..., str]]] = {
     "game-json": lambda: keys_of(describe_game),
     "package-report": lambda: keys_of(PackageReport.to_json),
     "result-line": lambda: record(ResultLine),
-    "verdicts": lambda: words_of(Verdict),
+    "verdicts": verdicts,
+    "game-columns": lambda: table(("column", "type"), [(code(name), kind) for name, kind in COLUMNS.items()]),
     "attempts": lambda: words_of(Attempt),
 }
 """What makes a part, by the name in its mark; further words of the mark are its arguments."""
