@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,6 +36,7 @@ from spielleiter.cli.running import EXIT_FAILURE, Misuse, run_async
 from spielleiter.common.text import count_text, escaped, text_width
 
 if TYPE_CHECKING:
+    from spielleiter.match.match_server import Watch
     from spielleiter.match.plan import MatchSetup
     from spielleiter.match.runner import Conditions, MatchResult
     from spielleiter.match.summary import Summary
@@ -93,6 +98,10 @@ def match_command(context: click.Context, /, resume: Path | None, combine: bool,
     if resume is not None and context.default_map:
         raise click.UsageError("expected a FILE, or --resume DIR, and not both")
     cluster = cluster_of(options)
+    if options["no_browser"] and not options["live"]:
+        raise click.UsageError("--no-browser has no effect without --live")
+    if options["live"] and cluster is not None:
+        raise click.UsageError("--live shows games that are played on this machine, expected no --cluster")
     if cluster is None:
         allocate_cores(conditions)
     if resume is not None:
@@ -112,6 +121,10 @@ def match_command(context: click.Context, /, resume: Path | None, combine: bool,
         setup = setup_of(context, {**options, "game": chosen.game_type}, is_played_elsewhere=cluster is not None)
         if cluster is None:
             print_package_warnings(setup.entrants, setup.cwd)
+    if options["live"] and setup.server is not None:
+        raise click.UsageError(
+            "--live shows the games of the match's own server; the pages of the other one are its own"
+        )
     if options["require"] is not None:
         require_enough_games(setup, f"--require {options['require']}")
     if resume is None:
@@ -120,7 +133,7 @@ def match_command(context: click.Context, /, resume: Path | None, combine: bool,
     def play() -> int:
         has_concurrency = is_given(context, "concurrency")
         with on_cluster(cluster, setup.cwd, conditions, has_concurrency=has_concurrency) as settled:
-            result = _play(setup, folder, settled, options["report_every"], options["pages"], faults_of)
+            result = _play(setup, folder, settled, options, faults_of)
         return _exit_code(result, fail_on, options["require"], faults_of)
 
     play_and_exit("match", play, options["on_end"], folder / "summary.json")
@@ -172,8 +185,7 @@ def _play(
     setup: MatchSetup,
     folder: Path,
     conditions: Conditions,
-    report_every: int | None,
-    pages: str,
+    options: Mapping[str, Any],
     faults_of: tuple[int, ...],
 ) -> MatchResult:
     from spielleiter.cli.progress import showing_progress
@@ -197,11 +209,17 @@ def _play(
     print_line(f"{season}: {setup.names[0]} against {setup.names[1]}, {games}, seed {setup.seed}, into {folder}")
     with usable_journal(folder) as journal:
         known = tuple(journal.records.values())
-        with showing_progress(setup.games, known, sprt_of(setup), report_every) as progress:
+        with (
+            showing_progress(setup.games, known, sprt_of(setup), options["report_every"]) as progress,
+            ExitStack() as stack,
+        ):
+            if options["live"]:
+                watch = stack.enter_context(_live_pages(folder, progress.tell, is_opened=not options["no_browser"]))
+                conditions = dataclasses.replace(conditions, watch=watch)
             result = run_async(
                 lambda: play_and_report(setup, folder, journal, progress, conditions, faults_of=faults_of)
             )
-        if result.end is not EndReason.INTERRUPTED and write_pages({folder: result.records}, pages):
+        if result.end is not EndReason.INTERRUPTED and write_pages({folder: result.records}, options["pages"]):
             write_match_reports(setup, folder, result.records, faults_of)
     print_line()
     if result.end is EndReason.DECIDED:
@@ -212,6 +230,33 @@ def _play(
     if result.end is EndReason.UNFIT:
         show_unfit(setup, folder, result.records)
     return result
+
+
+@contextmanager
+def _live_pages(folder: Path, tell: Callable[[str], None], *, is_opened: bool) -> Iterator[Watch]:
+    """Return what serves the pages of the running games; `tell` prints a line, and the browser opens if wanted."""
+    from spielleiter.viewer.web.companion import serve_match, start_by_command
+
+    def announce(url: str, note: str) -> None:
+        tell(f"{url} shows the running games" + (f" ({note})" if note else ""))
+        if is_opened:
+            import webbrowser
+
+            # in a thread, since some browsers let this wait
+            threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
+
+    def note_end(reason: str, pause: float | None) -> None:
+        then = "" if pause is None else f"; they are started again in {pause:g} s"
+        tell(f"the pages have ended ({reason}){then}")
+
+    serve = partial(serve_match, folder=folder, on_listening=announce, on_end=note_end)
+    if sys.platform == "linux":
+        from spielleiter.viewer.web.page_starter import forked_starter
+
+        with forked_starter() as starter:  # before there are threads; programs of the match cannot look into it
+            yield partial(serve, start=starter.start)
+    else:
+        yield partial(serve, start=start_by_command)
 
 
 def _show_summary(summary: Summary, folder: Path) -> None:

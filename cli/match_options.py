@@ -95,6 +95,8 @@ CHANGEABLE: Final = frozenset(
         "require",
         "password",
         "report_every",
+        "live",
+        "no_browser",
         "on_end",
         "pages",
         *CONDITION_NAMES,
@@ -257,6 +259,13 @@ match_options: Final = together(
         for number, which in ((1, "first "), (2, "second "))
     ),
     pages_option,
+    click.option(
+        "--live",
+        is_flag=True,
+        help="Show the running games in the browser, on this machine, with what the programs say about their moves "
+        "(docs/thinking.md).",
+    ),
+    click.option("--no-browser", is_flag=True, help="With --live: print the address instead of opening it."),
     click.option("--server", metavar="HOST:PORT", help="Play on this server instead of the match's own."),
     click.option(
         "-h",

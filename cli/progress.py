@@ -19,7 +19,6 @@ from spielleiter.common.terminal import understands_escapes
 from spielleiter.common.text import count_text, escaped
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.records import GameRecord
-from spielleiter.match.runner import ProgressListener
 from spielleiter.match.statistics import Sprt, count_pairs, count_results, running_elo
 from spielleiter.match.verdict import Verdict
 
@@ -72,15 +71,16 @@ class PlainProgress:
         self._records.append(record)
         self._tell_about(record)
         if self._every is not None and len(self._records) % self._every == 0:
-            self._tell(f"after {count_text(len(self._records), 'game')}: {score_line(self._records, self._sprt)}")
+            self.tell(f"after {count_text(len(self._records), 'game')}: {score_line(self._records, self._sprt)}")
 
     def stopping(self) -> None:
-        self._tell(_STOPPING)
+        self.tell(_STOPPING)
 
     def _tell_about(self, record: GameRecord) -> None:
-        self._tell(game_line(record))
+        self.tell(game_line(record))
 
-    def _tell(self, line: str) -> None:
+    def tell(self, line: str) -> None:
+        """Print a line that is no result."""
         with suppress(OSError):
             click.echo(escaped(line), file=self._screen)
 
@@ -143,7 +143,7 @@ class LiveProgress(PlainProgress):
         if record.verdict != Verdict.REGULAR:
             super()._tell_about(record)
 
-    def _tell(self, line: str) -> None:
+    def tell(self, line: str) -> None:
         """Write a line above the bar."""
         self._display.console.print(fitted(escaped(line), self._screen), markup=False, soft_wrap=True)
 
@@ -187,7 +187,7 @@ def showing_progress(
     sprt: Sprt | None = None,
     every: int | None = None,
     screen: TextIO | None = None,
-) -> Iterator[ProgressListener]:
+) -> Iterator[PlainProgress]:
     """Show the progress of `planned` games on `screen` (default: standard error).
 
     - `records`: the games finished so far.

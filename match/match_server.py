@@ -13,7 +13,7 @@ import os
 import secrets
 import socket
 import sys
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -25,6 +25,7 @@ import trio
 from spielleiter.game.api import State
 from spielleiter.match.builtin_players import BuiltinPlayer, PoolPlayer, ThinkingPool, open_thinking_pool
 from spielleiter.match.game_folder import GameLogs, LoggedWire
+from spielleiter.match.live_thinking import LiveThinking
 from spielleiter.match.plan import MatchSetup, PlannedGame
 from spielleiter.programs.linux_processes import MOST_KEPT
 from spielleiter.programs.sandbox.choice import choose_sandbox
@@ -64,8 +65,10 @@ SHARE_OF_LIMIT: Final = 0.9
 MAX_CONNECTIONS_PER_GAME: Final = 64
 """The maximum number of connections of one program in one game; after that its port is closed."""
 
-GAMES_PER_COLLECTION: Final = 50
-"""The number of games after which everything allocated since the start is garbage-collected."""
+GAMES_PER_COLLECTION: Final = 200
+"""The number of games after which everything allocated since the start is garbage-collected, in case that is needed."""
+_MOST_YOUNG: Final = 10_000
+"""How many objects more make the garbage collector look at the new ones: those of about ten games."""
 
 MAX_REMEMBERED: Final = 4096
 """How many bytes are remembered of what a program has sent instead of a move."""
@@ -89,6 +92,9 @@ _RESERVATION_MARGIN: Final = 3600.0  # seconds that a reservation stays valid af
 _ROOM_PACKET: Final = b"\n  <room "
 _PACKETS_PER_CHECKPOINT: Final = 8
 
+Watch: TypeAlias = Callable[..., Awaitable[None]]
+"""Shows the running games of a match: called with its server and, as the keyword `task_status`, the status of a task,
+whose `started` says that the games may begin. It runs until it is cancelled."""
 Listener: TypeAlias = Callable[[events.ServerEvent, int | None], None]
 """Called with each event of a game and the program on whose connection it happened, or None."""
 
@@ -113,13 +119,15 @@ class ReplayRecorder:
         self._lobby = lobby
         self._room_id = room.id
         self._packets: list[bytes] = []
-        self._peer = Peer("replay", self, room.edition)
+        self._peer: Peer | None = Peer("replay", self, room.edition)
         self._peer.reads_packets = False
         dispatch.observe(lobby, self._peer, ObserveRequest(room.id))
 
     def close(self) -> None:
         """Stop observing."""
-        self._lobby.drop(self._peer)
+        if self._peer is not None:
+            self._lobby.drop(self._peer)
+            self._peer = None  # which knows this object, so together they would be freed late
 
     def content(self, record: Sequence[RoomData]) -> bytes | None:
         """Return the replay; None if the packets that were sent are not the whole of `record`, that of the room.
@@ -168,8 +176,11 @@ def limits_of(setup: MatchSetup, config: Config, program: int) -> TimeLimits:
 class MatchServer:
     """The match's own server, which opens rooms for games, one or several at a time; see `open_match_server`."""
 
-    def __init__(self, setup: MatchSetup, nursery: trio.Nursery, thinking_pool: ThinkingPool) -> None:
+    def __init__(
+        self, setup: MatchSetup, nursery: trio.Nursery, thinking_pool: ThinkingPool, *, is_watched: bool
+    ) -> None:
         self._setup = setup
+        self._is_watched = is_watched
         self._thinking_pool = thinking_pool
         self._nursery = nursery
         self._server: Server | None = None
@@ -180,6 +191,14 @@ class MatchServer:
         self._connections: dict[str, tuple[InternalRoom, int]] = {}
         """The room and the program that each connection belongs to, by the connection's label."""
 
+    def start(self) -> Server:
+        """Start the server, unless it runs already, and return it. Raises StartError."""
+        if self._server is None:
+            self._server = Server(match_server_config(self._setup), _NullLog())
+            self._server.stream.subscribe(self._handle_event)
+            self._nursery.start_soon(self._server.run, [], None)
+        return self._server
+
     @asynccontextmanager
     async def open_room(self, planned: PlannedGame, logs: GameLogs, listener: Listener) -> AsyncIterator[InternalRoom]:
         """Open a room for `planned`; leaving closes it and its connections. Raises OSError and StartError.
@@ -187,11 +206,7 @@ class MatchServer:
         The events and bytes of the game are written to `logs`, which the caller has to save. Each event is passed to
         `listener`.
         """
-        if self._server is None:
-            self._server = Server(match_server_config(self._setup), _NullLog())
-            self._server.stream.subscribe(self._handle_event)
-            self._nursery.start_soon(self._server.run, [], None)
-        server = self._server
+        server = self.start()
         connections_possible((len(self._rooms) + 1) * _DESCRIPTORS_PER_GAME)
         edition = server.editions[self._setup.game_type]
         logs.is_own = True
@@ -205,6 +220,8 @@ class MatchServer:
                 if self._setup.entrants[program].can_timeout:
                     player_slot.limits = limits_of(self._setup, server.config, program)
             own = InternalRoom(room, planned.seats, (first, second), logs, listener, ReplayRecorder(server.lobby, room))
+            if self._is_watched:
+                own.thinking = LiveThinking(partial(server.tell_thinking, room))
             self._rooms[room.id] = own
             try:
                 async with trio.open_nursery() as nursery:
@@ -215,6 +232,8 @@ class MatchServer:
             finally:
                 own.cancel()
                 own.recorder.close()
+                for player_slot in room.player_slots:
+                    player_slot.peer = None  # it knows the room by its port, so together they would be freed late
                 del self._rooms[room.id]
                 self._games += 1
                 if self._games % GAMES_PER_COLLECTION == 0:  # the automatic collection is deferred
@@ -273,7 +292,7 @@ class MatchServer:
             try:
                 notice_vanished(sock)
                 wire = LoggedWire(
-                    SocketWire(sock), own.logs.wire, f"program {program + 1}", partial(own.note_received, program)
+                    SocketWire(sock), own.logs.wire, f"program {program + 1}", own.beginnings[program].note
                 )
                 await server.serve_wire(wire, address, label=label, dedicated_port=port)
             finally:
@@ -525,6 +544,18 @@ class ProgramPort:
         return sock
 
 
+class Beginning:
+    """The beginning of what a program has sent."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+
+    def note(self, data: bytes) -> None:
+        """Keep the next bytes, unless there are MAX_REMEMBERED already."""
+        if len(self.data) < MAX_REMEMBERED:
+            self.data += data[: MAX_REMEMBERED - len(self.data)]
+
+
 class InternalRoom:
     """A room of the match's own server for one game.
 
@@ -545,12 +576,15 @@ class InternalRoom:
         self.ports = ports
         self.logs = logs
         self.recorder = recorder
+        self.thinking: LiveThinking | None = None
+        """What the programs say about their moves; None: nobody watches the game."""
         self._listener = listener
         self.processes: list[ProgramProcesses] = [_NoProcesses(), _NoProcesses()]
         """The processes by program; see `set_processes`."""
         self.is_started = trio.Event(), trio.Event()
         """By program: set once its processes are known."""
-        self._received = bytearray(), bytearray()
+        self.beginnings = Beginning(), Beginning()
+        """By program: the beginning of what it has sent since the last move of the game, or since the game began."""
         self.connections = [0, 0]
         """By program: the connections that were served as its own."""
         self.has_doubtful_connection = [False, False]
@@ -577,15 +611,9 @@ class InternalRoom:
         if self.room.phase is not Phase.OVER:
             self.room.cancel()
 
-    def note_received(self, program: int, data: bytes) -> None:
-        """Remember the beginning of what `program` has sent since the last move of the game."""
-        known = self._received[program]
-        if len(known) < MAX_REMEMBERED:
-            known += data[: MAX_REMEMBERED - len(known)]
-
     def received(self, program: int) -> bytes:
         """The beginning of what `program` has sent since the last move of the game, or since the game began."""
-        return bytes(self._received[program])
+        return bytes(self.beginnings[program].data)
 
     def set_processes(self, program: int, processes: ProgramProcesses) -> None:
         """Make the processes of `program` known, which connect to its port."""
@@ -605,18 +633,28 @@ class InternalRoom:
 
     def handle_event(self, event: events.ServerEvent, program: int | None) -> None:
         if isinstance(event, (events.GameStarted, events.MovePlayed)):
-            for known in self._received:
-                known.clear()
+            for beginning in self.beginnings:
+                beginning.data.clear()
+            if self.thinking is not None:
+                ply = event.ply + 1 if isinstance(event, events.MovePlayed) else 0
+                self.thinking.note_request(self.state.seat_on_turn, ply, self.state.turn)
         self.logs.log.add(event)
         self._listener(event, program)
 
 
 @asynccontextmanager
-async def open_match_server(setup: MatchSetup) -> AsyncIterator[MatchServer]:
-    """Open the server of a match. It starts with the first game; leaving the context stops it."""
+async def open_match_server(setup: MatchSetup, watch: Watch | None = None) -> AsyncIterator[MatchServer]:
+    """Open the server of a match. It starts with the first game; leaving the context stops it.
+
+    With `watch`, it starts at once. Raises StartError then, and what `watch` raises.
+    """
     with deferred_gc():
+        gc.set_threshold(_MOST_YOUNG, *gc.get_threshold()[1:])  # the former ones are restored at the end
         async with open_thinking_pool() as thinking_pool, trio.open_nursery() as nursery:
-            yield MatchServer(setup, nursery, thinking_pool)
+            match_server = MatchServer(setup, nursery, thinking_pool, is_watched=watch is not None)
+            if watch is not None:
+                await nursery.start(watch, match_server.start())
+            yield match_server
             nursery.cancel_scope.cancel()
 
 

@@ -216,6 +216,7 @@ class _Referee:
             self._facts.machine_problem = self._facts.machine_problem or text
         finally:
             self._meter.close()
+            self._evidence.detach()
         if self._persistent_programs is not None:
             await self._persistent_programs.end_game()
         for index, (program, known) in enumerate(zip(self._programs, self._facts.programs, strict=True)):
@@ -471,7 +472,7 @@ class _Referee:
             arguments += ["--edition", self._setup.edition]
 
         def make(stdin: int | None) -> Program:
-            return Program(
+            program = Program(
                 arguments,
                 f"{self._setup.run_id}/{self._planned.game}/{index + 1}",
                 *output_files(self._folder, index),
@@ -484,6 +485,8 @@ class _Referee:
                 confinement=run,
                 has_lazy_outputs=self._has_lazy_outputs,
             )
+            self._listen_to(index, program)
+            return program
 
         if self._persistent_programs is not None and run is None:
             return await self._persistent_programs.start(index, make)
@@ -501,6 +504,7 @@ class _Referee:
 
         def prepare(program: Program) -> None:
             program.redirect_outputs(*output_files(self._folder, index))
+            self._listen_to(index, program)
             self._cpu_seconds_before[index] = program.cpu_seconds_so_far
             room.set_processes(index, program)
 
@@ -522,6 +526,11 @@ class _Referee:
                 self._facts.machine_problem = "a program that was kept running joined its game too late"
             known.has_connected = False
         return program
+
+    def _listen_to(self, index: int, program: Program) -> None:
+        """Tell those who watch the game what the program says about its moves."""
+        thinking = None if self._room is None else self._room.thinking
+        program.listen_to_errors(None if thinking is None else thinking.reader(self._planned.seats.index(index)))
 
     # -- what is kept -----------------------------------------------------------------------------------------------
 

@@ -24,7 +24,7 @@ from spielleiter.common.errors import JournalError, MatchError, SetupError, firs
 from spielleiter.common.process import HANGUP, stop_signals
 from spielleiter.common.text import count_text
 from spielleiter.match.game_folder import KeepPolicy
-from spielleiter.match.match_server import MatchServer, open_match_server
+from spielleiter.match.match_server import MatchServer, Watch, open_match_server
 from spielleiter.match.plan import MatchSetup, PlannedGame, season_text
 from spielleiter.match.preparation import unpacked_programs
 from spielleiter.match.records import SETUP, GameRecord, Journal, load_setup, open_journal, save_setup
@@ -111,6 +111,8 @@ class Conditions:
     """Where the games are played; None: on this machine. Elsewhere, `concurrency` 0 means as many as possible."""
     keeps_playing: bool = False
     """Whether the match goes on although a program has failed in all of its games so far, or was never there."""
+    watch: Watch | None = None
+    """What shows the running games, which are played at the match's own server then; None: nothing."""
 
 
 def fair_concurrency(wanted: int, cores_per_game: int | None = None) -> tuple[int, str | None]:
@@ -226,7 +228,10 @@ class MatchRun:
             venue = self._conditions.venue
             if venue is None:
                 remaining = iter(games)
-                async with open_match_server(self._setup) as match_server, trio.open_nursery() as workers:
+                async with (
+                    open_match_server(self._setup, self._conditions.watch) as match_server,
+                    trio.open_nursery() as workers,
+                ):
                     for cores in allocate_cores(self._conditions):
                         workers.start_soon(self._work, remaining, cores, match_server)
             else:

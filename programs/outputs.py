@@ -31,6 +31,8 @@ class Output:
         self._size = 0
         self._is_within_line = False
         self._is_paused = False
+        self.listener: Callable[[bytes], None] | None = None
+        """Called with each chunk that is kept, at least in part; None: nobody is interested."""
         self.total = 0
         """The bytes that were written to it, kept or not, in all files together."""
 
@@ -60,6 +62,8 @@ class Output:
         if self._size >= OUTPUT_LIMIT or not self._is_open:
             return
         stamp = f"{seconds:9.3f}  ".encode()
+        if self.listener is not None:
+            self.listener(chunk)
         text = b"".join(
             (b"" if number == 0 and self._is_within_line else stamp) + line
             for number, line in enumerate(chunk.splitlines(keepends=True))
@@ -96,6 +100,8 @@ _MAX_MESSAGE_LINES: Final = 10  # between the line with an exception and the fir
 _MAX_REPORT_LINES: Final = 500  # searched for the rest of a report
 _MAX_LINE_LENGTH: Final = 1000  # characters searched in each line, so that no output can make the search slow
 
+_THOUGHT: Final = re.compile(r'\s*\{.*"thinking"')
+
 _NAME: Final = r"[A-Za-z_$][\w$]*"
 _FRAME: Final = re.compile(r"\s+(?:at \S|from .+:\d+:in )")
 _EXCEPTION: Final = re.compile(
@@ -119,14 +125,16 @@ _CAUSE: Final = "Caused by: "
 def last_words(*files: Path) -> str:
     """Return the message of the exception in the first of these output files that reports one.
 
-    Without an exception, it is the last line of the first file that is not empty, and without any output an empty text.
+    Without an exception, it is the last line of the first file that has one, apart from what the program says about its
+    moves (docs/thinking.md), and without any output an empty text.
     The files have a time stamp before each line.
     """
     outputs = [read_tail(file) for file in files]
     for lines in outputs:
         if message := find_exception(lines):
             return _shortened(message)
-    return next((_shortened(line) for lines in outputs for line in reversed(lines) if line.strip()), "")
+    words = (line for lines in outputs for line in reversed(lines) if line.strip() and not _THOUGHT.match(line))
+    return next(map(_shortened, words), "")
 
 
 def read_tail(file: Path, size: int = _TAIL_SIZE) -> list[str]:

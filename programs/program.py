@@ -8,7 +8,7 @@ react to SIGKILL: they are named in `Program.survivors`, and nothing waits for t
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -186,6 +186,10 @@ class Program:
         """Write the following output of the program to these files. Raises OSError."""
         for output, path in zip(self._outputs, (out, error), strict=True):
             output.redirect_to(path)
+
+    def listen_to_errors(self, listener: Callable[[bytes], None] | None) -> None:
+        """Call `listener` with what it writes to standard error from now on, as far as that is kept; None: nobody."""
+        self._outputs[1].listener = listener
 
     def pause_outputs(self) -> None:
         """Close the files of its outputs, so that they can be removed; what follows is dropped until a redirection."""

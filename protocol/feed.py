@@ -24,6 +24,7 @@ from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
 from spielleiter.protocol.messages import RoomData, RoomMessage
+from spielleiter.protocol.thinking import Thinking
 from spielleiter.protocol.writer import typed_element
 
 _SeatNumber = Annotated[Seat, msgspec.Meta(ge=0, le=1)]
@@ -109,6 +110,18 @@ class MovePlayed(_Event, frozen=True):
     hints: tuple[str, ...] = ()
 
 
+class ThinkingChanged(_Event, frozen=True):
+    """What the program in `seat` has said about the move number `ply`, from 0: all of it so far.
+
+    It is told in a match only, to the pages that show it. The move may not be played yet.
+    """
+
+    room: str
+    ply: int
+    seat: _SeatNumber
+    thinking: Thinking
+
+
 class ErrorSent(_Event, frozen=True):
     """A move was refused, which ends the game.
 
@@ -178,6 +191,7 @@ FeedEvent: TypeAlias = (
     | SeatsChanged
     | GameStarted
     | MovePlayed
+    | ThinkingChanged
     | ErrorSent
     | RequestChanged
     | PauseChanged

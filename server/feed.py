@@ -115,6 +115,11 @@ class Feed:
         if self._followers:
             self._note(feed.Stopping())
 
+    def note_thinking(self, room: Room, ply: int) -> None:
+        """Tell what was said about a move, as the room knows it."""
+        if self._followers:
+            self._note(_thinking(room, ply))
+
     def flush(self) -> None:
         """Send everything that was noted, at once."""
         self._guarded(self._send_all_noted)
@@ -191,7 +196,16 @@ class Feed:
     def _send_noted(self, count: int) -> None:
         """Send the first `count` events that were noted."""
         noted, self._noted = self._noted[:count], self._noted[count:]
-        self._send_news([_encoded(each) for event in noted for each in self._written(event)])
+        newest = {(each.room, each.ply): each for each in noted if isinstance(each, feed.ThinkingChanged)}
+        self._send_news(
+            [
+                _encoded(each)
+                for event in noted
+                # each of them holds all that the ones before have said
+                if not isinstance(event, feed.ThinkingChanged) or event is newest[event.room, event.ply]
+                for each in self._written(event)
+            ]
+        )
 
     def _send_news(self, news: list[_Encoded]) -> None:
         """Send `news` to all followers, but nothing about rooms that a follower has not been told of."""
@@ -248,6 +262,8 @@ class Feed:
     def _state_of(self, room: Room) -> Iterator[feed.FeedEvent]:
         """Yield the events that would have led to the present state of `room`."""
         yield from _opening(room)
+        for ply in room.thinking:
+            yield _thinking(room, ply)
         if room.phase is Phase.OPEN:
             return
         yield _start(room, is_paused=room.is_paused)
@@ -313,6 +329,12 @@ def _end(room: Room, event: events.GameEnded) -> Iterator[feed.FeedEvent]:
             original = None if data.original is None else feed.write_data(dialect, data.original)
             yield feed.ErrorSent(room.id, room.state.seat_on_turn, data.message, original)
     yield feed.GameEnded(room.id, feed.write_data(dialect, event.result), event.think_times)
+
+
+def _thinking(room: Room, ply: int) -> feed.ThinkingChanged:
+    """Return what is told about the thoughts on a move."""
+    seat, thinking = room.thinking[ply]
+    return feed.ThinkingChanged(room.id, ply, seat, thinking)
 
 
 def _names(room: Room) -> tuple[str, str]:

@@ -7,6 +7,7 @@ import os
 import random
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -15,11 +16,13 @@ from itertools import product
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from spielleiter.players.choosers import ladder_of
+from spielleiter.protocol.thinking import Candidate, Mark, Thinking, read_thinking
 from spielleiter.server.editions import EDITIONS
 from tests.cli.background import BackgroundServer, background_server
-from tests.documents import ROOT
+from tests.documents import ROOT, blocks
 from tests.match.conftest import players
 from tests.match.players import LIGHT
 from tests.match.refereed import write_late_replay
@@ -159,3 +162,59 @@ def test_the_ladder_of_hase_und_igel_measures_every_level_against_its_neighbours
     pairs = {frozenset(pair) for pair in product(commands[: file["tested"]], commands[file["tested"] :])}
     assert {frozenset({f"builtin:level-{n}", f"builtin:level-{n + 1}"}) for n in range(1, levels)} <= pairs
     assert sorted(commands) == [f"builtin:level-{n}" for n in range(1, levels + 1)]
+
+
+AWKWARD = Thinking(texts=('"quoted" \\ ä ',))
+"""What the helpers say of an infinite value, and of a text with a quotation mark, a backslash and a line end."""
+
+
+def thoughts_of(folder: Path, *command: str) -> list[Thinking | None]:
+    """What a program says that is started with these words in `folder`."""
+    done = subprocess.run(command, cwd=folder, env=ENVIRONMENT, capture_output=True, check=True)
+    return [read_thinking(line) for line in done.stderr.splitlines()]
+
+
+def copy_helper(folder: Path, name: str, language: str) -> str:
+    """Copy a helper into `folder`; return the example of its use in the document."""
+    shutil.copy(ROOT / "examples" / "thinking" / name, folder)
+    (example,) = blocks("docs/thinking.md", language)
+    return example.text
+
+
+def test_the_helper_for_python_says_what_a_program_thinks(tmp_path: Path) -> None:
+    example = copy_helper(tmp_path, "think.py", "python")
+    awkward = 'think(value=float("inf"), text=\'"quoted" \\\\ ä\\n\')\n'
+    (tmp_path / "bot.py").write_text(example + awkward, encoding="utf-8")
+    said, odd = thoughts_of(tmp_path, sys.executable, "bot.py")
+    assert said == Thinking(8, 12.5, ("to the corner",), {"depth": 4.0}, (Mark(3, 4, 0.8),))
+    assert odd == Thinking(texts=('"quoted" \\ ä\n',))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("javac"), reason="there is no compiler for Java")
+def test_the_helper_for_java_says_what_a_program_thinks(tmp_path: Path) -> None:
+    example = copy_helper(tmp_path, "Think.java", "java")
+    awkward = (
+        'Think.think(-1, Double.POSITIVE_INFINITY, "\\"quoted\\" \\\\ \\u00e4\\n", new double[0][], Map.of("x", 1.0));'
+    )
+    source = f"import java.util.Map; class Bot {{ public static void main(String[] words) {{ {example} {awkward} }} }}"
+    (tmp_path / "Bot.java").write_text(source, encoding="utf-8")
+    subprocess.run(["javac", "-encoding", "UTF-8", "Bot.java", "Think.java"], cwd=tmp_path, check=True)
+    said, odd = thoughts_of(tmp_path, "java", "-Dstderr.encoding=UTF-8", "-cp", ".", "Bot")
+    moves = (Candidate("PENTO_W", 9.0),)
+    assert said == Thinking(8, 12.5, ("to the corner",), cells=(Mark(3, 4, 0.8),), moves=moves)
+    assert odd == structs.replace(AWKWARD, moves=(Candidate("x", 1.0),))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not shutil.which("g++"), reason="there is no compiler for C++")
+def test_the_helper_for_cpp_says_what_a_program_thinks(tmp_path: Path) -> None:
+    example = copy_helper(tmp_path, "think.hpp", "cpp")
+    awkward = 'think(-1, 1 / 0.0, "\\"quoted\\" \\\\ ä\\n", {{1, 2, -0.5}, {5, 6, 1e-7}});'
+    source = f'#include "think.hpp"\nint main() {{ {example} {awkward} }}\n'
+    (tmp_path / "bot.cpp").write_text(source, encoding="utf-8")
+    subprocess.run(["g++", "-std=c++17", "-Wall", "-Werror", "-o", "bot", "bot.cpp"], cwd=tmp_path, check=True)
+    said, odd = thoughts_of(tmp_path, str(tmp_path / "bot"))
+    moves = (Candidate("PENTO_W", 9.0),)
+    assert said == Thinking(8, 12.5, ("to the corner",), cells=(Mark(3, 4, 0.8),), moves=moves)
+    assert odd == structs.replace(AWKWARD, cells=(Mark(1, 2, -0.5), Mark(5, 6, 1e-7)))

@@ -25,6 +25,7 @@ from spielleiter.game.api import Seat
 from spielleiter.match.game_folder import SERVER_LOG
 from spielleiter.match.records import SETUP
 from spielleiter.match.verdict import Verdict
+from spielleiter.protocol.thinking import Thinking, read_thinking
 from spielleiter.server.config import Config
 from spielleiter.viewer.game_json import Details
 from spielleiter.viewer.positions.view import Words
@@ -56,6 +57,8 @@ _SLACK: Final = 0.0015
 """Seconds by which a time stamp may be too early, since the start of the game is recorded in milliseconds."""
 
 Outputs: TypeAlias = tuple[Sequence[Sequence[str]] | None, Sequence[Sequence[str]] | None]
+Thoughts: TypeAlias = Sequence[tuple[int, Thinking]]
+"""What a program thought, each with the number of the answer, from 0, that it was asked for last."""
 _Times = tuple[Sequence[float], Sequence[float]]
 
 
@@ -121,8 +124,10 @@ def stderr_log(program: int) -> str:
     return f"program{program + 1}.stderr.log"
 
 
-def read_outputs(folder: Path, record: dict[str, Any], seats: Sequence[int], offender: Seat | None) -> Outputs:
-    """Return, by seat, the lines of each answer; None for a seat about whose program nothing is known.
+def read_outputs(
+    folder: Path, record: dict[str, Any], seats: Sequence[int], offender: Seat | None
+) -> tuple[Outputs, tuple[Thoughts, Thoughts]]:
+    """Return, by seat, the lines of each answer (None if nothing is known about the program), and what it thought.
 
     - `folder`: the folder of the game.
     - `record`: the record of the game.
@@ -133,8 +138,9 @@ def read_outputs(folder: Path, record: dict[str, Any], seats: Sequence[int], off
     starts = known(record, "program_starts", tuple[Any, Any])
     begin = _instant(record.get("started_at"))
     if requests is None or begin is None or starts is None:
-        return None, None
+        return (None, None), ((), ())
     found: list[Sequence[Sequence[str]] | None] = [None, None]
+    thoughts: list[list[tuple[int, Thinking]]] = [[], []]
     for seat, program in enumerate(seats):
         lines = _stamped_lines(folder / stderr_log(program))
         start = known({"start": starts[program]}, "start", Seconds)
@@ -142,14 +148,17 @@ def read_outputs(folder: Path, record: dict[str, Any], seats: Sequence[int], off
             continue
         # to each request belong the lines that were written after it and before the next one
         answers: list[list[str]] = [[] for _ in requests[seat]]
-        for seconds, text in lines:
-            answer = answers[max(0, bisect_right(requests[seat], begin + start + _SLACK + seconds) - 1)]
-            if len(answer) < MOST_LINES:
-                answer.append(text)
+        for seconds, line in lines:
+            number = max(0, bisect_right(requests[seat], begin + start + _SLACK + seconds) - 1)
+            answer = answers[number]
+            if isinstance(line, Thinking):
+                thoughts[seat].append((number, line))
+            elif len(answer) < MOST_LINES:
+                answer.append(line)
             elif len(answer) == MOST_LINES:
                 answer.append("…")
         found[seat] = answers
-    return found[0], found[1]
+    return (found[0], found[1]), (thoughts[0], thoughts[1])
 
 
 def _requests(path: Path, offender: Seat | None) -> tuple[list[float], list[float]] | None:
@@ -198,15 +207,18 @@ def _instant(text: Any) -> float | None:
     return None if moment.tzinfo is None else moment.timestamp()
 
 
-def _stamped_lines(path: Path) -> list[tuple[float, str]] | None:
+def _stamped_lines(path: Path) -> list[tuple[float, str | Thinking]] | None:
     """Return the lines of a program's log, each with its time in seconds; None if there is no log."""
     content = _beginning(path, _MOST_LOG_FILE)
     if content is None:
         return None
-    lines: list[tuple[float, str]] = []
+    lines: list[tuple[float, str | Thinking]] = []
     for raw in content.splitlines():
         match = _STAMPED.fullmatch(raw)
         seconds, rest = (float(match[1]), match[2]) if match else (lines[-1][0] if lines else 0.0, raw)
+        if (thinking := read_thinking(rest)) is not None:
+            lines.append((seconds, thinking))
+            continue
         text = rest[: 4 * LONGEST_LINE].decode("utf-8", "replace")
         lines.append((seconds, text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]}…"))
     return lines
@@ -279,12 +291,14 @@ def details_beside(replay: Path) -> Details:
         names = known(record, "names", tuple[str, str])
         name = None if offender is None or names is None else names[offender][:LONGEST_TEXT]
         words = verdict_words(verdict, name, known_text(record, "reason") or "")
+    outputs, thoughts = read_outputs(folder, record, seats, None if offender is None else seats.index(offender))
     return Details(
         (times[seats[0]], times[seats[1]]),
         _soft_limit(read_object(folder.parent.parent / SETUP, _MOST_BYTES)),
-        read_outputs(folder, record, seats, None if offender is None else seats.index(offender)),
+        outputs,
         verdict,
         words,
+        thoughts,
     )
 
 

@@ -11,8 +11,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from msgspec import json
+
 from spielleiter.game.api import Seat, State
 from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, MoveData, Result, RoomData
+from spielleiter.protocol.thinking import MOST_LINES, Thinking, request_of
 from spielleiter.server.core.policy import Edition
 from spielleiter.viewer.positions.describe import describe_illegal_move, describe_position, view_of
 from spielleiter.viewer.positions.view import Json, Words
@@ -173,12 +176,35 @@ class Details:
     verdict: str | None = None
     """What a match says about the game, in English; None for a game outside a match."""
     verdict_words: Words | None = None
+    thoughts: tuple[Sequence[tuple[int, Thinking]], Sequence[tuple[int, Thinking]]] = ((), ())
+    """By seat: what the program thought, each with the number of the answer that it was asked for last."""
     addresses: tuple[str, str] = ("", "")
     """By seat: where the programs were connected from; empty if that is not known."""
 
 
 def describe_game(replay: Replay, details: Details = Details()) -> Json:
-    """Return the JSON object of a game that was read from a file; `details` is what is known about it besides."""
+    """Return the JSON object of a game that was read from a file; `details` is what is known about it besides.
+
+    Its keys, in the form that the documents are made from:
+
+    - `format`: 1; it grows when a key changes its meaning or is removed.
+    - `game`, `gameType`, `edition`: The kind of board (`blokus`, `hase_und_igel`, `table`), and the season's names.
+    - `title`, `source`: A title, and the name of the file.
+    - `players`: By seat: `name`, `team`.
+    - `positions`: From ply 0 on: `ply`, `turn`, `round`, `sideToMove`, `isOver`, `players` (with `points`),
+      `legalMoves` (a number by seat, or null), `lastMove`, and what the game needs: `board` and `colors`, or `track`.
+      `board.cells` has one character for each of the 400 cells, row by row: `.` or the first letter of a colour.
+    - `plies`: From ply 1 on: `ply`, `player` (0 or 1), `color`, `thinkSeconds`, `hints`, `stderr`.
+    - `thinking`: What the programs thought, by ply: `ply`, `player`, and what they named of `turn`, `value`, `texts`,
+      `numbers`, `cells` (`[x, y, weight]`) and `moves`; the last ply may be one that was never played.
+    - `softLimitSeconds`: The limit for a move, or null if it is not known.
+    - `end`: Null without a result; otherwise `cause`, `winner`, `isDraw`, `points` (by seat, of the result),
+      `offender`, `reason` (of the server), `words` (`de`, `en`), `illegal` (the picture of an illegal move), `verdict`,
+      `verdictWords`, `stderr`.
+    - `analysis`: Only with `--analysis`: `moments` (`ply`, `turn`, `player`, `loss`, `played`, `better`, `words`) and
+      `method`.
+    - `pieces`: The cells of each piece of Blokus.
+    """
     edition, record = replay.edition, replay.record
     mementos = list(distinct_positions(record))
     states = [memento.state for memento in mementos]
@@ -199,6 +225,7 @@ def describe_game(replay: Replay, details: Details = Details()) -> Json:
             describe_position(state, ply, states[ply - 1] if ply else None) for ply, state in enumerate(states)
         ],
         "plies": _describe_plies(mementos, details),
+        "thinking": _describe_thoughts(states, details),
         "end": ending,
         "source": replay.source,
     }
@@ -268,3 +295,23 @@ def describe_ply(
         "hints": [{"content": hint[:LONGEST_HINT]} for hint in after.hints[:MOST_HINTS]],
         "stderr": stderr,
     }
+
+
+def _describe_thoughts(states: Sequence[State], details: Details) -> list[Json]:
+    """Return what the programs thought, by ply; the last ply may be one that a program was asked for in vain."""
+    found: dict[int, tuple[Seat, Thinking]] = {}
+    for seat in (0, 1):
+        asked = [(ply, state.turn) for ply, state in enumerate(states, 1) if state.seat_on_turn == seat]
+        turns, counts = [turn for _, turn in asked], [0] * len(asked)
+        for latest, thinking in details.thoughts[seat]:
+            number = request_of(thinking, turns, latest)
+            if number < len(asked) and counts[number] < MOST_LINES:
+                counts[number] += 1
+                ply = asked[number][0]
+                found[ply] = seat, found[ply][1].followed_by(thinking) if ply in found else thinking
+    return [describe_thinking(ply, *found[ply]) for ply in sorted(found)]
+
+
+def describe_thinking(ply: int, seat: Seat, thinking: Thinking) -> Json:
+    """Return what the program in `seat` thought about the move number `ply`; what it did not name is left out."""
+    return {"ply": ply, "player": seat, **json.decode(json.encode(thinking))}

@@ -34,6 +34,7 @@ from spielleiter.protocol.messages import (
     WelcomeMessage,
 )
 from spielleiter.protocol.texts import MoveRefusal
+from spielleiter.protocol.thinking import Thinking
 from spielleiter.server import events
 from spielleiter.server.core.clock import (
     SHORTEST,
@@ -458,6 +459,8 @@ class Room:
         self.record: list[RoomData] = []
         """The contents of the replay: every position once, errors, and the result."""
         self.moves: list[Move] = []
+        self.thinking: dict[int, tuple[Seat, Thinking]] = {}
+        """By the number of a move, from 0: what the program in that seat has said about it, where a match tells it."""
         """The moves that were played in this room, each of which led to the next position of the record."""
         self._host = host
         self._publish = host.publish

@@ -37,6 +37,23 @@ def test_each_line_has_one_time_even_if_it_arrives_in_pieces(output: Output, tmp
     assert output.total == 18
 
 
+def test_a_listener_gets_what_is_kept(output: Output) -> None:
+    heard: list[bytes] = []
+    output.write(b"before", 0.0)
+    output.listener = heard.append
+    output.write(b"one", 0.0)
+    output.write(b"x" * OUTPUT_LIMIT, 0.0)
+    output.write(b"too much", 0.0)
+    output.pause()
+    output.write(b"dropped", 0.0)
+    assert heard == [b"one", b"x" * OUTPUT_LIMIT]
+
+
+def test_what_a_program_thinks_is_not_its_last_words(tmp_path: Path) -> None:
+    (tmp_path / "words").write_text('    1.000  giving up\n    2.000  {"thinking": 1, "value": -5}\n')
+    assert last_words(tmp_path / "words") == "giving up"
+
+
 def test_a_lazy_output_makes_its_file_and_folder_with_the_first_byte(tmp_path: Path) -> None:
     output = Output(tmp_path / "none" / "one", is_lazy=True)
     output.write(b"too early\n", 0.0)

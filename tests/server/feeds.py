@@ -9,6 +9,7 @@ from spielleiter.protocol import feed
 from spielleiter.protocol.connection import Connection, Role
 from spielleiter.protocol.messages import ErrorMessage, FeedUpdate, Memento, MoveData, Result, RoomData
 from spielleiter.protocol.positions import read_position
+from spielleiter.protocol.thinking import Thinking
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.room import Peer, SentCallback
 from spielleiter.server.editions import EDITIONS
@@ -27,6 +28,7 @@ class MirroredRoom:
     record: list[RoomData] = field(default_factory=list)
     think_times: tuple[list[float], list[float]] = field(default_factory=lambda: ([], []))
     requested: int | None = None
+    thinking: dict[int, tuple[int, Thinking]] = field(default_factory=dict)
 
     @property
     def state(self) -> State | None:
@@ -85,6 +87,8 @@ class Mirror:
                 room.record.append(Memento(state, room.names, hints))
                 room.think_times[seat].append(think_time)
                 room.requested = state.seat_on_turn
+            case feed.ThinkingChanged(_, ply, seat, thinking):
+                room.thinking[ply] = seat, thinking
             case feed.RequestChanged(_, seat, _):
                 room.requested = seat
             case feed.ErrorSent(_, seat, text, original):

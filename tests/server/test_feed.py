@@ -22,6 +22,7 @@ from spielleiter.protocol.messages import (
     StepRequest,
     UnreadableData,
 )
+from spielleiter.protocol.thinking import Thinking
 from spielleiter.server import events
 from spielleiter.server.core.room import Phase, Room
 from spielleiter.server.editions import EDITIONS
@@ -337,6 +338,33 @@ def test_a_follower_that_does_not_read_is_told_no_more_of_the_present_state() ->
     assert len(follower.packets) == 1
     follower.queued = 0
     harness.check()
+
+
+def test_what_programs_think_is_told_to_those_who_follow_later_as_well() -> None:
+    harness = FeedHarness()
+    room, other = harness.start(), harness.start()
+
+    def think(ply: int, *texts: str) -> None:
+        room.thinking[ply] = ply % 2, Thinking(texts=texts, numbers={"<&>": 1.5})
+        harness.feed.note_thinking(room, ply)
+
+    think(0, "nobody follows")
+    follower = harness.follow()
+    harness.rooms.advance(1.0)
+    del follower.events[:]
+    think(0, "one")
+    think(1, "\ufffe\0]]>")
+    think(0, "one", "two")
+    harness.rooms.advance(1.0)
+    thoughts = [event for event in follower.events if isinstance(event, feed.ThinkingChanged)]
+    assert [(event.ply, len(event.thinking.texts)) for event in thoughts] == [(1, 1), (0, 2)]  # each once
+    late = harness.follow()
+    harness.check()
+    for each in (follower, late):
+        known = each.mirror.rooms[room.id].thinking
+        assert known[0] == room.thinking[0]
+        assert known[1][1].texts == ("\ufffd\0]]>",)  # a character that XML does not have
+        assert each.mirror.rooms[other.id].thinking == {}
 
 
 @pytest.mark.slow

@@ -18,6 +18,7 @@ from spielleiter.match.game_folder import REPLAY, SERVER_LOG, GameLog
 from spielleiter.match.records import SETUP
 from spielleiter.match.verdict import VERDICTS
 from spielleiter.programs.outputs import Output
+from spielleiter.protocol.thinking import Thinking
 from spielleiter.server import events
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.game_details import (
@@ -171,6 +172,17 @@ def test_lines_belong_to_the_answers_of_their_program(
     tmp_path: Path, log: bytes, output: bytes, record: dict[str, Any], expected: Any
 ) -> None:
     assert outputs(tmp_path, log, output, **record) == expected
+
+
+def test_what_a_program_thinks_is_no_output(tmp_path: Path) -> None:
+    long = json.dumps({"thinking": 1, "cells": [[x, y] for x in range(20) for y in range(20)]}).encode()
+    late = b'{"thinking": 1, "turn": 3, "value": 2}'
+    text = b"    1.000  first\n    1.100  %b\n    2.600  %b\n    2.700  second\n" % (long, late)
+    assert outputs(tmp_path, MOVES, text) == ([["first"], ["second"]], None)
+    (first, second), none = details_beside(tmp_path / "games" / "0001" / REPLAY).thoughts
+    assert not none
+    assert (first[0], len(first[1].cells)) == (0, 400)
+    assert second == (1, Thinking(turn=3, value=2.0))
 
 
 @pytest.mark.parametrize(

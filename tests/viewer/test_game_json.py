@@ -11,6 +11,7 @@ import pytest
 from spielleiter.game.blokus import SetMove
 from spielleiter.game.blokus.pieces import Color, Rotation, Shape
 from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, Result, RoomData, Score, UnreadableData
+from spielleiter.protocol.thinking import MOST_LINES, MOST_TEXTS, Candidate, Mark, Thinking
 from spielleiter.server.core.room import Ending
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.replay import encode_replay
@@ -148,6 +149,23 @@ def test_details_belong_to_the_moves_of_their_player() -> None:
     hints = ("<b>hint</b>", "x" * 5000, *["y"] * 100)
     shown = described(EDITION, [Memento(states[0]), Memento(states[1], NAMES, hints)])["plies"][0]["hints"]
     assert (shown[0], len(shown), len(shown[1]["content"])) == ({"content": "<b>hint</b>"}, MOST_HINTS, LONGEST_HINT)
+
+
+def test_what_programs_think_belongs_to_a_move_by_time_or_by_turn() -> None:
+    first, second, third = (Thinking(texts=(text,)) for text in "abc")
+    early = Thinking(turn=STATES[0].turn, value=1.0)
+    details = Details(thoughts=([(0, first), (1, second), (1, early), (9, third)], [(1, third)] * (MOST_LINES + 9)))
+    game = described(EDITION, record_of(EDITION, STATES), "", details)
+    assert game["thinking"] == [
+        {"ply": 1, "player": 0, "turn": STATES[0].turn, "value": 1.0, "texts": ["a"]},
+        {"ply": 3, "player": 0, "texts": ["b"]},
+        {"ply": 4, "player": 1, "texts": ["c"] * MOST_TEXTS},
+    ]
+    # a move that never came has a number as well
+    details = Details(thoughts=([(2, Thinking(cells=(Mark(1, 2, 0.5),), moves=(Candidate("x"),)))], ()))
+    (thought,) = described(EDITION, record_of(EDITION, STATES), "", details)["thinking"]
+    assert thought == {"ply": 5, "player": 0, "cells": [[1, 2, 0.5]], "moves": [{"text": "x"}]}
+    assert json.loads(json.dumps(thought)) == thought
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,10 @@
-// Charts of a whole game: points, number of legal moves, think time. Plain SVG, drawn in the width there is.
+// Charts of a whole game: points, what programs think that their positions are worth, legal moves, think time. Plain SVG, drawn in the width there is.
 //
 // Invariants: the two players differ by hue and by the kind of line or bar. A click goes to the ply below the pointer.
 
 import { el, svg } from "./dom.js";
-import { duration, number, t } from "./i18n.js";
+import { duration, number, shortNumber, t } from "./i18n.js";
+import { valuesOf } from "./thinking.js";
 
 const HEIGHT = 130;
 const LEFT = 50;
@@ -20,11 +21,11 @@ export function niceStep(most, count) {
 
 class Chart {
   // `series` are functions of a record: each gives, for one player, a list of [ply, value]. `limit` gives a value to
-  // draw as a line, or null. `format` puts a value into words.
-  constructor({ title, kind, values, limit = () => null, format = (value) => number(value) }, onPly) {
+  // draw as a line, or null. `format` puts a value into words; two lines of the grid are `smallestStep` apart or more.
+  constructor({ title, kind, values, smallestStep = 1, limit = () => null, format = (value) => number(value) }, onPly) {
     this.title = title;
     this.kind = kind;
-    this.smallestStep = kind === "bars" ? 0.001 : 1; // milliseconds, or whole points and moves
+    this.smallestStep = smallestStep;
     this.values = values;
     this.limit = limit;
     this.format = format;
@@ -42,7 +43,7 @@ class Chart {
   }
 
   y(value) {
-    return HEIGHT - BOTTOM - (value / this.most) * (HEIGHT - TOP - BOTTOM);
+    return HEIGHT - BOTTOM - ((value - this.least) / (this.most - this.least)) * (HEIGHT - TOP - BOTTOM);
   }
 
   draw(record, width) {
@@ -59,9 +60,10 @@ class Chart {
     // a limit far above all values would flatten them: it is then named at the upper edge instead of drawn in scale
     const isLimitNear = limit !== null && limit <= largest * 3;
     this.most = Math.max(largest, isLimitNear ? limit : 0, 1e-6) * 1.05;
+    this.least = Math.min(...all, 0) * 1.05;
     const parts = [];
-    const step = Math.max(this.smallestStep, niceStep(this.most, 3));
-    for (let value = 0; value <= this.most; value += step) {
+    const step = Math.max(this.smallestStep, niceStep(this.most - this.least, 3));
+    for (let value = Math.ceil(this.least / step) * step; value <= this.most; value += step) {
       const y = this.y(value);
       parts.push(svg("line", { class: "chart-grid", x1: LEFT, x2: width - RIGHT, y1: y, y2: y }));
       parts.push(svg("text", { class: "chart-label", x: LEFT - 5, y: y + 4, "text-anchor": "end", text: this.format(value) }));
@@ -131,14 +133,20 @@ function thinkOf(record, player) {
     .sort((a, b) => a.ply - b.ply).map((info) => [info.ply, info.thinkSeconds]);
 }
 
-// The three charts of a game, kept at the width of their column.
+// A program may think about a move that is not played yet.
+function valuesUpToNow(record, player) {
+  return valuesOf(record, player).filter(([ply]) => ply <= record.lastPly);
+}
+
+// The charts of a game, kept at the width of their column.
 export class Charts {
   constructor(record, onPly) {
     this.record = record;
     this.charts = [
       new Chart({ title: t("chart.points"), kind: "line", values: pointsOf }, onPly),
+      new Chart({ title: t("chart.worth"), kind: "line", values: valuesUpToNow, smallestStep: 0, format: shortNumber }, onPly),
       new Chart({ title: t("chart.legal"), kind: "line", values: legalOf }, onPly),
-      new Chart({ title: t("chart.think"), kind: "bars", values: thinkOf, limit: (r) => r.game.softLimitSeconds ?? null, format: duration }, onPly),
+      new Chart({ title: t("chart.think"), kind: "bars", values: thinkOf, smallestStep: 0.001, limit: (r) => r.game.softLimitSeconds ?? null, format: duration }, onPly),
     ];
     const legend = el("p", { class: "chart-legend" }, [0, 1].map((player) =>
       el("span", {}, svg("svg", { width: 28, height: 10, "aria-hidden": "true" }, svg("path", { d: "M1 5H27", class: `chart-line player-${player}` })), " ", record.playerName(player))));
@@ -152,7 +160,7 @@ export class Charts {
   redraw() {
     const width = Math.floor(this.element.clientWidth);
     if (width < 50) return;
-    const state = `${width} ${this.record.positions.length} ${this.record.infos.size}`;
+    const state = `${width} ${this.record.positions.length} ${this.record.infos.size} ${this.record.thinkingChanges}`;
     if (state !== this.drawn) {
       this.drawn = state;
       for (const chart of this.charts) chart.draw(this.record, width);

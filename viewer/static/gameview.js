@@ -12,6 +12,7 @@ import { ensurePatterns } from "./games/pieces.js";
 import { MoveList, NotesPanel, PlayersPanel, StatusPanel } from "./panels.js";
 import { Playback } from "./playback.js";
 import { ResultPanel } from "./result.js";
+import { ThinkingPanel } from "./thinking.js";
 
 const TICK_MS = 200;
 
@@ -36,6 +37,7 @@ export class GameView {
     this.status = new StatusPanel(record, this.drawing);
     this.moves = new MoveList(record, this.drawing, (target) => this.playback.jump(target));
     this.notes = new NotesPanel(record);
+    this.thinking = new ThinkingPanel(record, this.board, this.playback);
     this.charts = new Charts(record, (target) => this.playback.jump(target));
     this.result = new ResultPanel(record, { plyOf: () => this.playback.ply, ...result });
     const names = [0, 1].map((player) => el("bdi", { text: record.playerName(player) }));
@@ -50,7 +52,7 @@ export class GameView {
       this.result.element,
       el("div", { class: "game-main" },
         el("div", { class: "stage" }, el("div", { class: "board-frame" }, this.board.element), isInput ? null : this.controls.element),
-        el("div", { class: "side" }, this.seatPlace, this.status.element, this.players.element, this.notes.element, isInput ? this.controls.element : null),
+        el("div", { class: "side" }, this.seatPlace, this.status.element, this.thinking.element, this.players.element, this.notes.element, isInput ? this.controls.element : null),
         el("div", { class: "more" }, this.moves.element,
           el("section", { class: "panel" }, el("h2", { text: t("chart.title") }), this.charts.element), extras)));
     this.announced = "";
@@ -118,6 +120,7 @@ export class GameView {
     this.players.show(position, isNewest);
     this.status.show(position, isNewest);
     this.notes.show(ply, isNewest);
+    this.thinking.show(ply, isNewest);
     this.charts.mark(ply);
     this.moves.mark(ply); // after all changes, since it needs the layout
     showMove(this.board.element, ply, this.shownPly);

@@ -46,6 +46,14 @@ export function number(value, digits = 0) {
   return new Intl.NumberFormat(current, { minimumFractionDigits: digits, maximumFractionDigits: digits }).format(value);
 }
 
+// Returns a number of any size as briefly as it reads well, with about this many digits that count.
+export function shortNumber(value, digits = 4) {
+  const size = Math.abs(value);
+  const whole = Math.floor(Math.log10(Math.max(1, size))) + 1; // the digits before the point, which are all shown
+  const notation = whole > digits + 2 ? "compact" : size > 0 && size < 1e-4 ? "scientific" : "standard";
+  return new Intl.NumberFormat(current, { notation, maximumSignificantDigits: notation === "standard" ? Math.max(digits, whole) : digits }).format(value);
+}
+
 // Returns a think time: milliseconds below one second, seconds above.
 export function duration(seconds) {
   if (seconds === null || seconds === undefined) return "–";

@@ -1,6 +1,7 @@
 // The start of the page: header, language, theme, and the view that belongs to the address. In an exported file, which
 // holds one game, that game's replay is the whole page.
 
+import { getJson } from "./api.js";
 import { announce, el, setText, visible } from "./dom.js";
 import { isSoundOn, switchSound, watchSound } from "./effects.js";
 import { LANGUAGES, language, setLanguage, t } from "./i18n.js";
@@ -169,7 +170,20 @@ function acceptFiles() {
   });
 }
 
+// On the pages of a match nobody can play: what leads there is left out.
+async function hideWhatIsNotOffered() {
+  try {
+    const { canPlay } = await getJson("/api/info");
+    document.documentElement.classList.toggle("watch-only", !canPlay);
+  } catch {
+    // the views say that the server does not answer
+  }
+}
+
 applyTheme();
 build();
 addEventListener("hashchange", () => route());
-if (!embedded) acceptFiles();
+if (!embedded) {
+  acceptFiles();
+  hideWhatIsNotOffered();
+}

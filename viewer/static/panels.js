@@ -112,7 +112,7 @@ export class MoveList {
     }
     for (const [ply, cell] of this.times) {
       const info = this.record.info(ply);
-      const hints = info?.hints?.length || info?.stderr?.length ? " •" : "";
+      const hints = info?.hints?.length || info?.stderr?.length || this.record.thinking.has(ply) ? " •" : "";
       setText(cell, (ply > 0 ? duration(info?.thinkSeconds) : "") + hints);
     }
   }
@@ -181,5 +181,6 @@ export class NotesPanel {
     this.stderrPart.hidden = lines.length === 0;
     this.causePart.hidden = !this.cause.textContent && last.length === 0;
     this.nothing.hidden = hints.length > 0 || lines.length > 0 || !this.causePart.hidden;
+    this.element.hidden = this.record.thinking.size > 0 && !this.nothing.hidden;
   }
 }

@@ -12,6 +12,9 @@ export class GameRecord {
     this.infos = new Map();
     for (const info of game.plies ?? []) this.infos.set(info.ply, info);
     this.end = game.end ?? null;
+    this.thinking = new Map(); // by ply: what the program thought about it, {ply, player, value, texts, numbers, cells, moves}
+    this.thinkingChanges = 0;
+    this.takeThinking(game.thinking);
     this.interruption = null; // why nothing more is heard of the game, although it has no end
     this.better = new Map(); // by ply: the estimate of a better move, {move, player, color, text}
     this.isPaused = game.isPaused ?? false;
@@ -56,6 +59,7 @@ export class GameRecord {
   // time in milliseconds from which the clock of the side to move counts.
   update(event, now) {
     this.add(event.positions ?? [], event.plies ?? []);
+    this.takeThinking(event.thinking);
     if ("end" in event) this.end = event.end;
     if ("isPaused" in event) this.isPaused = event.isPaused;
     if ("toMove" in event) {
@@ -67,6 +71,7 @@ export class GameRecord {
   // Adds the positions and plies of a game that was fetched again.
   fill(game) {
     this.add(game.positions ?? [], game.plies ?? []);
+    this.takeThinking(game.thinking);
     if (game.end) this.end = game.end;
   }
 
@@ -79,6 +84,13 @@ export class GameRecord {
       this.positions = [...all.values()].sort((a, b) => a.ply - b.ply);
     }
     for (const info of plies) this.infos.set(info.ply, info);
+  }
+
+  takeThinking(thoughts) {
+    for (const thought of thoughts ?? []) {
+      this.thinking.set(thought.ply, thought);
+      this.thinkingChanges += 1;
+    }
   }
 
   // Many programs have no name; they are then called by their number.

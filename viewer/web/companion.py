@@ -17,6 +17,7 @@ import sys
 from array import array
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 from urllib.parse import quote
@@ -26,13 +27,14 @@ import trio
 from msgspec import Struct
 
 from spielleiter.common.own_python import own_python
-from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD
+from spielleiter.protocol.defaults import DEFAULT_HOST, DEFAULT_PASSWORD, DEFAULT_VIEWER_PORT
 from spielleiter.server import events
 from spielleiter.server.app import Server
 from spielleiter.server.config import Config, is_loopback
 from spielleiter.server.errors import StartError
 from spielleiter.server.garbage import PauseMeter
 from spielleiter.server.net.sockets import listen
+from spielleiter.server.net.wire import SocketWire
 from spielleiter.server.setting import shown_address
 from spielleiter.viewer.web.page_process import READY, PageStart, logged_events
 from spielleiter.viewer.web.page_settings import PageSettings
@@ -237,7 +239,9 @@ def open_pages(
 class PageProcess:
     """The process that serves pages for `settings` on the sockets of `pages`, health and metrics on those of `monitor`.
 
-    `start` starts it. It raises OSError if that is not possible, StarterEndedError if it never will be.
+    `start` starts it. It raises OSError if that is not possible, StarterEndedError if it never will be. `connect`
+    returns the only connection to a server that has no address, each time that the process is started; otherwise it is
+    None.
     """
 
     def __init__(
@@ -246,11 +250,13 @@ class PageProcess:
         pages: Sequence[socket.socket],
         monitor: Sequence[socket.socket],
         start: Callable[[], Awaitable[StartedPages]],
+        connect: Callable[[], socket.socket] | None = None,
     ) -> None:
         self._settings = settings
         self._pages = pages
         self._monitor = monitor
         self._start = start
+        self._connect = connect
 
     async def keep_running(self, on_first: Callable[[], object], on_end: Callable[[str, float | None], object]) -> None:
         """Keep the process running until cancelled, or until it cannot be started any more.
@@ -292,8 +298,11 @@ class PageProcess:
                 if said and not said.strip().isdigit():  # such as a module that Python loads at each start
                     return "something else has written to its standard output"
                 with suppress(trio.BrokenResourceError, ValueError):  # it has ended already
-                    await self._tell(stream, int(said))
-                    if await _line(stream) == READY:
+                    with ExitStack() as stack:
+                        connection = [] if self._connect is None else [stack.enter_context(self._connect())]
+                        await self._tell(stream, int(said), connection)
+                        answer = await _line(stream)  # Windows hands a socket over only while it is open here
+                    if answer == READY:
                         on_ready()
                 await process.wait()
         finally:
@@ -304,13 +313,15 @@ class PageProcess:
                 code = await process.wait()
         return f"the exit code is {code}" if code >= 0 else f"the signal {_signal_name(-code)} ended it"
 
-    async def _tell(self, stream: trio.abc.Stream, pid: int) -> None:
-        """Tell the process `pid` what to serve, and hand it the listening sockets."""
-        sockets = (*self._pages, *self._monitor)
+    async def _tell(self, stream: trio.abc.Stream, pid: int, connection: Sequence[socket.socket]) -> None:
+        """Tell the process `pid` what to serve, and hand it the sockets."""
+        sockets = (*self._pages, *self._monitor, *connection)
         shared: tuple[str, ...] = ()
         if sys.platform == "win32":
             shared = tuple(base64.b64encode(sock.share(pid)).decode() for sock in sockets)
-        line = msgspec.json.encode(PageStart(self._settings, len(self._pages), shared)) + b"\n"
+        line = (
+            msgspec.json.encode(PageStart(self._settings, len(self._pages), shared, self._connect is not None)) + b"\n"
+        )
         if sys.platform != "win32":
             assert isinstance(stream, trio.SocketStream)
             descriptors = array("i", [sock.fileno() for sock in sockets])
@@ -335,6 +346,71 @@ async def _line(stream: trio.abc.ReceiveStream) -> bytes:
     while not line.endswith(b"\n") and len(line) < _MOST_SAID and (data := await stream.receive_some()):
         line += data
     return line
+
+
+async def serve_match(
+    server: Server,
+    folder: Path,
+    on_listening: Callable[[str, str], None],
+    on_end: Callable[[str, float | None], object],
+    start: Callable[[], Awaitable[StartedPages]] = start_by_command,
+    *,
+    task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
+) -> None:
+    """Serve the pages of the running games of a match until cancelled, in a process of their own.
+
+    They are for browsers of this machine only. Nobody can play or become an administrator there. The process reaches
+    the server over a pair of connected sockets, so no port is opened for it that a program of the match could use.
+
+    - `server`: the server of the match.
+    - `folder`: the folder of the match, whose finished games are listed.
+    - `on_listening`: called with the address of the pages, and with why it is not the usual one, or an empty text.
+    - `on_end`: called each time that the process has ended: with the reason, and the seconds until it is started again
+      (None: never).
+    - `start`: starts the process.
+    - `task_status`: that of the task; it has started when the pages can be opened, or if they cannot be started.
+
+    Raises StartError if no port of this machine is free.
+    """
+    server.lobby.viewer_secret = secret = secrets.token_urlsafe(32)
+    has_started = False
+
+    def note_started() -> None:
+        nonlocal has_started
+        if not has_started:
+            has_started = True
+            task_status.started()
+
+    async with trio.open_nursery() as connections:
+        with closing(listen_for_pages(DEFAULT_HOST, DEFAULT_VIEWER_PORT)) as pages:
+            if not pages.sockets:
+                raise StartError(pages.note)
+
+            def connect() -> socket.socket:
+                near, far = socket.socketpair()
+                connections.start_soon(partial(server.serve_wire, SocketWire(near), "", label="pages"))
+                return far
+
+            def note_ready() -> None:
+                on_listening(pages.url, pages.note)
+                note_started()
+
+            def note_end(reason: str, pause: float | None) -> None:
+                on_end(reason, pause)
+                note_started()
+
+            settings = PageSettings(
+                host=DEFAULT_HOST,
+                port=0,
+                secret=secret,
+                is_match=True,
+                page_port=pages.port,
+                game_options=dict(server.config.game_options),
+                matches=str(folder),
+                log_level="error",
+            )
+            process = PageProcess(settings, pages.sockets, (), start, connect)
+            await process.keep_running(note_ready, note_end)
 
 
 async def serve_replay(file: Path, on_listening: Callable[[str], None], ply: int = 0) -> None:
@@ -369,10 +445,12 @@ async def serve_replay(file: Path, on_listening: Callable[[str], None], ply: int
             page_port=pages.port,
             replays=str(file.parent),
             single=str(file),
+            log_level="error",
         )
+        log = stack.enter_context(logged_events(settings))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(server.run, games, None)
-            nursery.start_soon(Site(settings, server.stream.publish).serve, pages.sockets)
+            nursery.start_soon(Site(settings, log.publish).serve, pages.sockets)
             on_listening(f"{pages.url}#/replay/{quote(page_name(file.name), safe='')}/{ply}")
 
 

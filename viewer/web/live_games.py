@@ -13,8 +13,8 @@ from __future__ import annotations
 import itertools
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 import msgspec
@@ -24,6 +24,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from spielleiter.game.api import Seat, State
+from spielleiter.protocol.feed import ThinkingChanged
 from spielleiter.protocol.messages import Memento, Result, RoomData
 from spielleiter.server.core.policy import Edition
 from spielleiter.viewer.game_json import (
@@ -31,6 +32,7 @@ from spielleiter.viewer.game_json import (
     describe_frame,
     describe_players,
     describe_ply,
+    describe_thinking,
     edition_title,
     known_names,
     outcome_of,
@@ -103,6 +105,7 @@ class LiveGame:
     - `soft_limit`: the lower time limit in seconds of a player that has one; None if nobody has one.
     - `think_times`: by seat, the seconds that each answer took.
     - `requested`: the seat whose move is requested, and the instant since when; None if none is.
+    - `thinking`: by the number of a move, from 0, what the program has said about it.
     - `addresses`: by seat, the host and port of the program; empty if nobody has come, or if they are not told.
     - `started_at`, `ended_at`: date and time with their zone; empty if they are not known.
     """
@@ -120,6 +123,7 @@ class LiveGame:
     soft_limit: float | None
     think_times: tuple[Sequence[float], Sequence[float]]
     requested: tuple[Seat, float] | None = None
+    thinking: Mapping[int, ThinkingChanged] = field(default_factory=dict)
     addresses: tuple[str, str] = ("", "")
     started_at: str = ""
     ended_at: str = ""
@@ -198,6 +202,15 @@ class _Ply:
     move: bytes | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Thought:
+    """What was told about the thoughts on a move, in which version of the game, and encoded."""
+
+    told: ThinkingChanged
+    version: int
+    encoded: msgspec.Raw
+
+
 class WatchedGame:
     """A game and what has been encoded of it so far. `find` returns the game as it is now, or None.
 
@@ -222,8 +235,11 @@ class WatchedGame:
         """What the last look at the game saw, apart from the descriptions of positions."""
         self._state_fields: dict[str, Any] = {}
         """What every frame says beside the positions."""
-        self._frames: dict[int, tuple[bytes, int]] = {}
-        """The frames of this version, by the number of positions that a page has."""
+        self._thinking: dict[int, _Thought] = {}
+        """What was said about moves, by their numbers, from 0, in the order in which it was looked at."""
+        self._thinking_version = 0
+        self._frames: dict[tuple[int, int], tuple[bytes, tuple[int, int]]] = {}
+        """The frames of this version, by what a page knows: how many positions, and which version of the thoughts."""
 
     # -- what the hub calls
 
@@ -235,9 +251,13 @@ class WatchedGame:
             self.game = found
         self.is_gone = found is None and self.game.phase != "over"
         self._read_record()
+        self._read_thinking()
         to_move = self.game.to_move(now)
         player = None if to_move is None else to_move["player"]
-        seen = (len(self._plies), self.game.is_paused, self.game.phase, player, found is None, notice)
+        seen = (
+            *(len(self._plies), self._thinking_version, self.game.is_paused, self.game.phase),
+            *(player, found is None, notice),
+        )
         if seen == self._seen_state:
             return False
         self._seen_state = seen
@@ -264,15 +284,20 @@ class WatchedGame:
 
     # -- what a page's task calls
 
-    def frame_after(self, known: int) -> tuple[bytes, int]:
-        """Return the newest data for a page that has `known` positions, and the number that it has then."""
+    def frame_after(self, known: tuple[int, int] = (0, 0)) -> tuple[bytes, tuple[int, int]]:
+        """Return the newest data for a page, and what it knows then.
+
+        `known` is what the page knows before that: how many positions, and which version of the thoughts.
+        """
         cached = self._frames.get(known)
         if cached is None:
+            positions, version = known
             start = count = self._shown_count()
-            while start > known and self._plies[start - 1].position is not None:
+            while start > positions and self._plies[start - 1].position is not None:
                 start -= 1
-            data = {"from": start, **_encoded(self._plies[start:count]), **self._state_fields}
-            cached = self._frames[known] = frame("position", data), count
+            new = [each.encoded for each in self._thinking.values() if each.version > version]
+            data = {"from": start, **_encoded(self._plies[start:count]), "thinking": new, **self._state_fields}
+            cached = self._frames[known] = frame("position", data), (count, self._thinking_version)
         return cached
 
     def content(self) -> object:
@@ -300,7 +325,8 @@ class WatchedGame:
 
     def as_replay(self) -> dict[str, Any]:
         """Return the game as far as it is described, in the form of a replay."""
-        game = self._find() or self.game  # as it is now, since to describe the positions may have taken a while
+        game = self.game = self._find() or self.game  # as it is now, since describing may have taken a while
+        self._read_thinking()
         described = itertools.takewhile(lambda each: each.position is not None, self._plies)
         return {
             **describe_frame(game.edition, game.state, game.shown_names, game.soft_limit),
@@ -310,6 +336,7 @@ class WatchedGame:
             "freeSeats": game.free_seats,
             "isPrepared": game.is_prepared,
             **_encoded(described),
+            "thinking": [each.encoded for each in self._thinking.values()],
             "end": describe_end(game.record, game.shown_names),
             "source": "",
         }
@@ -326,6 +353,15 @@ class WatchedGame:
         record = self.game.record
         self._plies += [_Ply(data) for data in record[self._read_count :] if isinstance(data, Memento)]
         self._read_count = len(record)
+
+    def _read_thinking(self) -> None:
+        """Take note of what was said since the last look."""
+        for number, told in self.game.thinking.items():
+            known = self._thinking.get(number)
+            if known is None or known.told is not told:
+                self._thinking_version += 1
+                text = msgspec.json.encode(describe_thinking(number + 1, told.seat, told.thinking))
+                self._thinking[number] = _Thought(told, self._thinking_version, msgspec.Raw(text))
 
     def _describe(self, ply: int) -> bool:
         """Describe a ply, unless another task has done it; return whether it was new."""
@@ -461,7 +497,7 @@ class Hub:
         self._watched[room_id] = watched
 
         async def write(send_frame: SendFrame) -> None:
-            known, notice = 0, NO_NOTICE
+            known, notice = (0, 0), NO_NOTICE
             await self._describe_first(watched)
             while not watched.is_gone:
                 version, content = watched.versions.newest, watched.content()

@@ -13,14 +13,17 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
 import msgspec
 import trio
 
+from spielleiter.client.client_errors import CannotConnectError
+from spielleiter.client.transport import Transport
 from spielleiter.common.process import hide_this_process, stop_signals
+from spielleiter.protocol.dialect import Dialect
 from spielleiter.server import events
 from spielleiter.server.log import line_writer, log_events, logged_kinds
 from spielleiter.viewer.web.page_settings import PageSettings
@@ -35,19 +38,21 @@ _MOST_SOCKETS: Final = 253  # as many as Linux hands over at once
 
 
 class PageStart(msgspec.Struct, frozen=True):
-    """What the process is told: its settings, and how many of its listening sockets are for pages.
+    """What the process is told: its settings, and how many of its sockets are for pages.
 
-    The others are for health and metrics. `shared` are the sockets in base64, as Windows hands them over; elsewhere,
-    their descriptors come with the first byte of the line.
+    The others are for health and metrics; with `has_connection`, the last one is the only connection to the server,
+    which has no address. `shared` are the sockets in base64, as Windows hands them over; elsewhere, their descriptors
+    come with the first byte of the line.
     """
 
     settings: PageSettings
     pages: int
     shared: tuple[str, ...] = ()
+    has_connection: bool = False
 
 
 def _read_start() -> tuple[PageStart, list[socket.socket]] | None:
-    """Return what standard input says, with the listening sockets; None if the server has ended.
+    """Return what standard input says, with the sockets; None if the server has ended.
 
     Reads it without a buffer, which a thread could block at the end.
     """
@@ -85,8 +90,9 @@ async def _serve(start: PageStart, sockets: list[socket.socket]) -> None:
     settings = start.settings
     with logged_events(settings) as stream:
         try:
-            site = Site(settings, stream.publish)
             async with trio.open_nursery() as nursery:
+                connect = _only_connection(sockets.pop(), nursery.cancel_scope) if start.has_connection else None
+                site = Site(settings, stream.publish, connect)
                 nursery.start_soon(site.serve, sockets[: start.pages], sockets[start.pages :])
                 nursery.start_soon(_say_ready, site.server.has_answered)
                 await trio.to_thread.run_sync(lambda: os.read(0, 1), abandon_on_cancel=True)
@@ -94,6 +100,23 @@ async def _serve(start: PageStart, sockets: list[socket.socket]) -> None:
         except Exception as error:
             stream.publish(events.InternalError.of(error))
             raise SystemExit(1) from None
+
+
+def _only_connection(sock: socket.socket, process: trio.CancelScope) -> Callable[[Dialect], Awaitable[Transport]]:
+    """Return what opens the only connection to the server. When that is lost, this ends the process.
+
+    It is started again then, with a new connection.
+    """
+    left = [sock]
+
+    async def connect(dialect: Dialect) -> Transport:
+        await trio.lowlevel.checkpoint()
+        if not left:
+            process.cancel()
+            raise CannotConnectError("the connection to the server is lost")
+        return Transport(trio.SocketStream(trio.socket.from_stdlib_socket(left.pop())), dialect)
+
+    return connect
 
 
 async def _say_ready(has_answered: trio.Event) -> None:

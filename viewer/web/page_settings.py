@@ -23,6 +23,8 @@ class PageSettings(Struct, frozen=True, kw_only=True):
     them."""
     is_own: bool = True
     """Whether the server is known to be one of this version."""
+    is_match: bool = False
+    """Whether these are the pages of a match, on which nobody can play or administrate."""
     edition: str | None = None
     """The edition in whose wire form the server is asked; None: that of the current season."""
     page_port: int = 0

@@ -14,6 +14,7 @@ import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,7 +26,9 @@ import trio
 from spielleiter.client.client_errors import AuthenticationError
 from spielleiter.client.player import GameEnd, Player
 from spielleiter.game.api import State
-from spielleiter.server.app import serve
+from spielleiter.protocol.messages import Slot
+from spielleiter.protocol.thinking import Thinking
+from spielleiter.server.app import Server, serve
 from spielleiter.server.config import Config
 from spielleiter.server.errors import StartError
 from spielleiter.viewer.web import companion
@@ -37,6 +40,7 @@ from spielleiter.viewer.web.companion import (
     listen_for_pages,
     network_address,
     open_pages,
+    serve_match,
     serve_replay,
 )
 from spielleiter.viewer.web.page_process import NICENESS
@@ -266,6 +270,40 @@ if sys.platform != "win32":
                 goes_on.set()
         assert [report.end for report in reports.values()] == [GameEnd.RESULT] * 2
         assert len(harness.logged("viewer_ended")) == len(harness.logged("viewer_started")) == 1
+
+    @pytest.mark.slow
+    async def test_the_pages_of_a_match_show_its_games_and_nothing_else_and_come_back(tmp_path: Path) -> None:
+        server = Server(Config(port=0, log_level="error", log_format="json"), io.StringIO())
+        edition = server.editions[GAME_TYPE]
+        urls: list[str] = []
+        reasons: list[str] = []
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(server.run, [], None)
+            await nursery.start(
+                partial(serve_match, on_end=lambda reason, _: reasons.append(reason)),
+                server,
+                tmp_path,
+                lambda url, _: urls.append(url),
+            )
+            room = server.lobby.open_prepared(edition, [Slot("Alice"), Slot("Bob")])
+            server.tell_thinking(room, 0, 0, Thinking(texts=("first", "\uffff")))
+
+            async def until_shown() -> None:
+                while True:
+                    game = json.loads(await until_answered(urls[0], f"/api/rooms/{room.id}"))
+                    if game["thinking"]:
+                        break
+                    await trio.sleep(0.05)
+                assert game["thinking"] == [{"ply": 1, "player": 0, "texts": ["first", "\ufffd"]}]
+
+            await until_shown()
+            assert json.loads(await until_answered(urls[0], "/api/info"))["canPlay"] is False
+            assert (await fetch(urls[0], "/api/seat", {}))[0] == 404
+            assert (await fetch(urls[0], "/api/admin/login", {"password": PASSWORD}))[0] == 403
+            os.kill(page_process_of(os.getpid()), signal.SIGKILL)
+            await until_shown()
+            assert (len(urls), reasons) == (1, ["the signal SIGKILL ended it"])
+            nursery.cancel_scope.cancel()
 
     async def until_played(harness: Serving, count: int) -> None:
         while len(harness.logged("move_played")) < count:  # noqa: ASYNC110 - the log has no event to wait for

@@ -17,7 +17,9 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from spielleiter.client.responders import make_responder
 from spielleiter.game.api import State
+from spielleiter.protocol.feed import ThinkingChanged
 from spielleiter.protocol.messages import Memento, RoomData
+from spielleiter.protocol.thinking import Thinking
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.game_json import LONGEST_HINT
@@ -220,6 +222,7 @@ class Game:
     record: list[RoomData] = field(default_factory=list)
     state: State = field(default_factory=lambda: EDITION.game.new_state(random.Random(1)))
     think_times: tuple[list[float], list[float]] = ([0.5] * 50, [0.5] * 50)
+    thinking: dict[int, ThinkingChanged] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.record.append(Memento(self.state))
@@ -233,6 +236,10 @@ class Game:
 
     def to_move(self, _now: float) -> dict[str, Any] | None:
         return None
+
+    def think(self, ply: int, text: str) -> None:
+        """Let the program say something about the move number `ply`, from 0."""
+        self.thinking[ply] = ThinkingChanged(self.id, ply, ply % 2, Thinking(texts=(text,)))
 
     def play(self, plies: int = 1, hints: tuple[str, ...] = ()) -> None:
         for _ in range(plies):
@@ -358,6 +365,31 @@ async def test_each_page_gets_everything_first_and_then_what_is_new(watch: Watch
     assert plies_of(await slow.next_frame()) == (7, [7])
     watch.game.is_paused = True
     assert plies_of(await slow.next_frame()) == (8, [])
+
+
+async def test_what_programs_think_is_sent_once_before_and_after_the_move(
+    watch: Watch, autojump_clock: MockClock
+) -> None:
+    def thoughts(frame: bytes) -> list[tuple[int, int, list[str]]]:
+        found = json.loads(frame.partition(b"data: ")[2])["thinking"]
+        return [(each["ply"], each["player"], each["texts"]) for each in found]
+
+    watch.game.think(0, "a")
+    first = watch.game_page()
+    assert thoughts(await first.next_frame()) == [(1, 0, ["a"])]
+    begin = trio.current_time()
+    watch.game.think(0, "b")
+    assert thoughts(await first.next_frame()) == [(1, 0, ["b"])]
+    assert trio.current_time() - begin <= 2 * SHORTEST_INTERVAL
+    watch.game.play()
+    assert thoughts(await first.next_frame()) == []
+    watch.game.think(1, "c")
+    assert thoughts(await first.next_frame()) == [(2, 1, ["c"])]
+    assert thoughts(await watch.game_page().next_frame()) == [(1, 0, ["b"]), (2, 1, ["c"])]
+    watch.game.think(0, "d")
+    whole = await watch.hub.whole_game("one")
+    assert [json.loads(bytes(each))["texts"] for each in whole["thinking"]] == [["d"], ["c"]]
+    assert thoughts(await first.next_frame()) == [(1, 0, ["d"])]
 
 
 async def test_each_of_many_pages_that_open_at_once_gets_the_newest_position(

@@ -160,6 +160,11 @@ class Board {
     return x >= 0 && y >= 0 && x < this.width && y < this.height ? [x, y] : null;
   }
 
+  // Returns where the middle of a cell is drawn, or null outside of the board.
+  centerOf([x, y]) {
+    return x < this.width && y < this.height ? [x + 0.5, y + 0.5] : null;
+  }
+
   cellElement([x, y]) {
     return this.cells[y * this.width + x];
   }

@@ -104,6 +104,13 @@ class Track {
       svg("text", { x: 0.1, y: 0.28, class: "field-index", text: field.index }));
   }
 
+  // Returns where the middle of a field is drawn, or null if there is none.
+  centerOf([index, row]) {
+    if (row !== 0 || index >= this.track.length) return null;
+    const [x, y] = place(index);
+    return [x + 0.5, y + 0.5];
+  }
+
   show(position, extras = {}) {
     const targets = new Map();
     for (const move of extras.legal ?? []) {
