@@ -137,7 +137,21 @@ class PackageReport:
         return f"{self.verdict}: " + ", ".join(f"{count} {text}" for count, text in counts if count)
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON object with everything that the report contains."""
+        """A JSON object with everything that the report contains.
+
+        Its keys, in the form that the documents are made from:
+
+        - `format`: 1; it grows when a key changes its meaning or is removed.
+        - `package`, `main`, `season`: The file's name, its main file (or null), and the season.
+        - `verdict`: `fit`, `not fit` or `undecided`.
+        - `seconds`: How long the check took.
+        - `sandbox`: Null if nothing was started; otherwise `name`, `kept` and `gaps`, two lists of sentences.
+        - `speed`: Null if nothing was started; otherwise `factor` and `is_measured`.
+        - `conditions`: For each condition `key`, `title`, `demand`, `state`, `text`, and `findings`, each with `code`,
+          `level`, `text` and `file`: a path in the ZIP, or the folder of logs below `--out`.
+        - `games`: For each game `condition`, `title`, `verdict`, `reason`, `points`, `moves`, `slowest` (seconds),
+          `folder`, `replay`.
+        """
         return {
             "format": FORMAT,
             "package": self.package,

@@ -328,7 +328,7 @@ def builtin_strategy(command: str) -> str | None:
 
 
 class BuiltinPlayer:
-    """A player in a room of the match's server, which is the `Sink` of its own peer. It plays while `run` runs.
+    """A player in a room of the match's server, which is the `Sink` of its peer. It plays while `run` runs.
 
     It has the attributes of a `Program` (programs/program.py), with the values of a process that never outlives
     its game.
@@ -352,15 +352,14 @@ class BuiltinPlayer:
         self._room = room
         self._seat = seat
         self.player = player
-        self._peer = Peer(label, self, room.edition)
-        self._peer.reads_packets = False
-        self._peer.has_delivery_timeout = False
+        self._label = label
         self._queue, self._requests = trio.open_memory_channel[SentCallback](1)
         self._playing = trio.CancelScope()
 
     async def run(self, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
         """Take the seat and play until the game is over."""
-        lobby, peer = self._server.lobby, self._peer
+        lobby, peer = self._server.lobby, Peer(self._label, self, self._room.edition)
+        peer.reads_packets = peer.has_delivery_timeout = False
         try:
             task_status.started()
             lobby.take_reserved_slot(peer, self._room, self._room.player_slots[self._seat])
@@ -368,7 +367,7 @@ class BuiltinPlayer:
                 async for on_sent in self._requests:
                     chosen = await self.player.choose_move(self._room.state, on_sent)
                     self.cpu_seconds += chosen.cpu_seconds
-                    self._answer(chosen)
+                    self._answer(peer, chosen)
                     if self.problem:
                         break
         finally:
@@ -376,8 +375,8 @@ class BuiltinPlayer:
             self.exited.set()
             self.gone.set()
 
-    def _answer(self, chosen: ChosenMove) -> None:
-        lobby, peer, now = self._server.lobby, self._peer, trio.current_time()
+    def _answer(self, peer: Peer, chosen: ChosenMove) -> None:
+        lobby, now = self._server.lobby, trio.current_time()
         if self._room.id not in peer.rooms:  # the game has ended in the meantime
             return
         if chosen.move is None:

@@ -79,6 +79,13 @@ class Evidence:
 
     # -- for the referee --------------------------------------------------------------------------------------------
 
+    def detach(self) -> None:
+        """Let go of all that was set to be called: those know this object, so together they would be freed late."""
+        self.on_request = lambda: None
+        self.on_answer = lambda _program, _think_time: None
+        self.seconds_waiting = lambda _program, _think_time: 0.0
+        self.received = lambda _program: b""
+
     def note_unread(self, program: int) -> None:
         """Record what a program has sent instead of the packet that the server waits for."""
         known = self.facts.programs[program]

@@ -65,8 +65,10 @@ SHARE_OF_LIMIT: Final = 0.9
 MAX_CONNECTIONS_PER_GAME: Final = 64
 """The maximum number of connections of one program in one game; after that its port is closed."""
 
-GAMES_PER_COLLECTION: Final = 50
-"""The number of games after which everything allocated since the start is garbage-collected."""
+GAMES_PER_COLLECTION: Final = 200
+"""The number of games after which everything allocated since the start is garbage-collected, in case that is needed."""
+_MOST_YOUNG: Final = 10_000
+"""How many objects more make the garbage collector look at the new ones: those of about ten games."""
 
 MAX_REMEMBERED: Final = 4096
 """How many bytes are remembered of what a program has sent instead of a move."""
@@ -117,13 +119,15 @@ class ReplayRecorder:
         self._lobby = lobby
         self._room_id = room.id
         self._packets: list[bytes] = []
-        self._peer = Peer("replay", self, room.edition)
+        self._peer: Peer | None = Peer("replay", self, room.edition)
         self._peer.reads_packets = False
         dispatch.observe(lobby, self._peer, ObserveRequest(room.id))
 
     def close(self) -> None:
         """Stop observing."""
-        self._lobby.drop(self._peer)
+        if self._peer is not None:
+            self._lobby.drop(self._peer)
+            self._peer = None  # which knows this object, so together they would be freed late
 
     def content(self, record: Sequence[RoomData]) -> bytes | None:
         """Return the replay; None if the packets that were sent are not the whole of `record`, that of the room.
@@ -228,6 +232,8 @@ class MatchServer:
             finally:
                 own.cancel()
                 own.recorder.close()
+                for player_slot in room.player_slots:
+                    player_slot.peer = None  # it knows the room by its port, so together they would be freed late
                 del self._rooms[room.id]
                 self._games += 1
                 if self._games % GAMES_PER_COLLECTION == 0:  # the automatic collection is deferred
@@ -286,7 +292,7 @@ class MatchServer:
             try:
                 notice_vanished(sock)
                 wire = LoggedWire(
-                    SocketWire(sock), own.logs.wire, f"program {program + 1}", partial(own.note_received, program)
+                    SocketWire(sock), own.logs.wire, f"program {program + 1}", own.beginnings[program].note
                 )
                 await server.serve_wire(wire, address, label=label, dedicated_port=port)
             finally:
@@ -538,6 +544,18 @@ class ProgramPort:
         return sock
 
 
+class Beginning:
+    """The beginning of what a program has sent."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+
+    def note(self, data: bytes) -> None:
+        """Keep the next bytes, unless there are MAX_REMEMBERED already."""
+        if len(self.data) < MAX_REMEMBERED:
+            self.data += data[: MAX_REMEMBERED - len(self.data)]
+
+
 class InternalRoom:
     """A room of the match's own server for one game.
 
@@ -565,7 +583,8 @@ class InternalRoom:
         """The processes by program; see `set_processes`."""
         self.is_started = trio.Event(), trio.Event()
         """By program: set once its processes are known."""
-        self._received = bytearray(), bytearray()
+        self.beginnings = Beginning(), Beginning()
+        """By program: the beginning of what it has sent since the last move of the game, or since the game began."""
         self.connections = [0, 0]
         """By program: the connections that were served as its own."""
         self.has_doubtful_connection = [False, False]
@@ -592,15 +611,9 @@ class InternalRoom:
         if self.room.phase is not Phase.OVER:
             self.room.cancel()
 
-    def note_received(self, program: int, data: bytes) -> None:
-        """Remember the beginning of what `program` has sent since the last move of the game."""
-        known = self._received[program]
-        if len(known) < MAX_REMEMBERED:
-            known += data[: MAX_REMEMBERED - len(known)]
-
     def received(self, program: int) -> bytes:
         """The beginning of what `program` has sent since the last move of the game, or since the game began."""
-        return bytes(self._received[program])
+        return bytes(self.beginnings[program].data)
 
     def set_processes(self, program: int, processes: ProgramProcesses) -> None:
         """Make the processes of `program` known, which connect to its port."""
@@ -620,8 +633,8 @@ class InternalRoom:
 
     def handle_event(self, event: events.ServerEvent, program: int | None) -> None:
         if isinstance(event, (events.GameStarted, events.MovePlayed)):
-            for known in self._received:
-                known.clear()
+            for beginning in self.beginnings:
+                beginning.data.clear()
             if self.thinking is not None:
                 ply = event.ply + 1 if isinstance(event, events.MovePlayed) else 0
                 self.thinking.note_request(self.state.seat_on_turn, ply, self.state.turn)
@@ -636,6 +649,7 @@ async def open_match_server(setup: MatchSetup, watch: Watch | None = None) -> As
     With `watch`, it starts at once. Raises StartError then, and what `watch` raises.
     """
     with deferred_gc():
+        gc.set_threshold(_MOST_YOUNG, *gc.get_threshold()[1:])  # the former ones are restored at the end
         async with open_thinking_pool() as thinking_pool, trio.open_nursery() as nursery:
             match_server = MatchServer(setup, nursery, thinking_pool, is_watched=watch is not None)
             if watch is not None:

@@ -216,6 +216,7 @@ class _Referee:
             self._facts.machine_problem = self._facts.machine_problem or text
         finally:
             self._meter.close()
+            self._evidence.detach()
         if self._persistent_programs is not None:
             await self._persistent_programs.end_game()
         for index, (program, known) in enumerate(zip(self._programs, self._facts.programs, strict=True)):

@@ -100,6 +100,8 @@ class SchedulingDelayMeter:
         """Set until the first look after the request."""
         self._due = math.inf
         self._pause = trio.CancelScope()
+        self._pause_ends = math.inf
+        """The deadline of `_pause`, which is slow to ask for."""
         self._at_request = self._last = Usage({})
         self._last_at = -math.inf
         self._waited = 0.0
@@ -114,6 +116,7 @@ class SchedulingDelayMeter:
     async def run(self) -> None:
         """Look at the program that was asked while it thinks, until cancelled."""
         while True:
+            self._pause_ends = self._due
             with trio.CancelScope(deadline=self._due) as self._pause:
                 await trio.sleep_forever()
             if trio.current_time() < self._due:  # another request was made meanwhile
@@ -162,8 +165,8 @@ class SchedulingDelayMeter:
         self._waited = 0.0
         self._sleeps, self._asleep, self._shares = [], {}, {}
         self._due = self._requested_at + FIRST_LOOK if self._found[program][1].threads else math.inf
-        if self._due < self._pause.deadline:  # an earlier deadline need not be changed, which would take some time
-            self._pause.deadline = self._due
+        if self._due < self._pause_ends:  # an earlier deadline need not be changed, which would take some time
+            self._pause.deadline = self._pause_ends = self._due
 
     def seconds_waiting(self, program: int, think_time: float) -> float:
         """Return for how many of the last `think_time` seconds, since the request, this machine delayed `program`."""

@@ -76,7 +76,7 @@ class RoomOpened(_Event, frozen=True):
 
 
 class SeatsChanged(_Event, frozen=True):
-    """A player has joined a room whose game has not started."""
+    """A player has joined a room whose game has not started; `addresses` are as in `RoomOpened`."""
 
     room: str
     names: tuple[str, str]

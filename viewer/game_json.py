@@ -55,9 +55,15 @@ def shown_name(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
 
 
-def known_names(names: Sequence[str], addresses: Sequence[str]) -> tuple[str, str]:
-    """Return what the players are called: by their names or, since many programs have none, by their addresses."""
-    first, second = (name.strip() or address for name, address in zip(names, addresses, strict=True))
+def known_names(edition: Edition | None, names: Sequence[str], addresses: Sequence[str]) -> tuple[str, str]:
+    """Return what the players are called: by their names or, since many programs have none, by their addresses.
+
+    Some editions give a name to a program without one, which is no better than none.
+    """
+    unnamed = {"", "" if edition is None else edition.dialect.unnamed}
+    first, second = (
+        name if name.strip() not in unnamed else address or name for name, address in zip(names, addresses, strict=True)
+    )
     return first, second
 
 
@@ -82,16 +88,16 @@ def outcome_of(record: Sequence[RoomData], names: Sequence[str]) -> Json | None:
     return describe_outcome(names, [score.cause for score in result.scores], result.winners)
 
 
-def describe_end(record: Sequence[RoomData], addresses: Sequence[str] = ("", "")) -> Json | None:
+def describe_end(record: Sequence[RoomData], names: Sequence[str] | None = None) -> Json | None:
     """Return the end of a game, from the packets of its room; None if they contain no result or no position.
 
-    `addresses` are those of the players, by which they are called if they have no names.
+    `names` are what the players are called; None: by the names in these packets.
     """
     result = next((data for data in reversed(record) if isinstance(data, Result)), None)
     last = next((data for data in reversed(record) if isinstance(data, Memento)), None)
     if result is None or last is None:
         return None
-    state, names = last.state, known_names(names_in(record), addresses)
+    state, names = last.state, names_in(record) if names is None else names
     faults = [seat for seat in (0, 1) if result.scores[seat].cause is not Cause.REGULAR]
     cause = result.scores[faults[0]].cause if faults else Cause.REGULAR
     reason = next((score.reason for score in (result.scores[seat] for seat in faults or (0, 1)) if score.reason), "")
@@ -177,11 +183,33 @@ class Details:
 
 
 def describe_game(replay: Replay, details: Details = Details()) -> Json:
-    """Return the JSON object of a game that was read from a file; `details` is what is known about it besides."""
+    """Return the JSON object of a game that was read from a file; `details` is what is known about it besides.
+
+    Its keys, in the form that the documents are made from:
+
+    - `format`: 1; it grows when a key changes its meaning or is removed.
+    - `game`, `gameType`, `edition`: The kind of board (`blokus`, `hase_und_igel`, `table`), and the season's names.
+    - `title`, `source`: A title, and the name of the file.
+    - `players`: By seat: `name`, `team`.
+    - `positions`: From ply 0 on: `ply`, `turn`, `round`, `sideToMove`, `isOver`, `players` (with `points`),
+      `legalMoves` (a number by seat, or null), `lastMove`, and what the game needs: `board` and `colors`, or `track`.
+      `board.cells` has one character for each of the 400 cells, row by row: `.` or the first letter of a colour.
+    - `plies`: From ply 1 on: `ply`, `player` (0 or 1), `color`, `thinkSeconds`, `hints`, `stderr`.
+    - `thinking`: What the programs thought, by ply: `ply`, `player`, and what they named of `turn`, `value`, `texts`,
+      `numbers`, `cells` (`[x, y, weight]`) and `moves`; the last ply may be one that was never played.
+    - `softLimitSeconds`: The limit for a move, or null if it is not known.
+    - `end`: Null without a result; otherwise `cause`, `winner`, `isDraw`, `points` (by seat, of the result),
+      `offender`, `reason` (of the server), `words` (`de`, `en`), `illegal` (the picture of an illegal move), `verdict`,
+      `verdictWords`, `stderr`.
+    - `analysis`: Only with `--analysis`: `moments` (`ply`, `turn`, `player`, `loss`, `played`, `better`, `words`) and
+      `method`.
+    - `pieces`: The cells of each piece of Blokus.
+    """
     edition, record = replay.edition, replay.record
     mementos = list(distinct_positions(record))
     states = [memento.state for memento in mementos]
-    ending = describe_end(record, details.addresses)
+    names = known_names(edition, names_in(record), details.addresses)
+    ending = describe_end(record, names)
     if ending is not None:
         ending |= {"verdict": details.verdict, "verdictWords": details.verdict_words}
         ending["stderr"] = None
@@ -192,7 +220,7 @@ def describe_game(replay: Replay, details: Details = Details()) -> Json:
             if output is not None and len(output) > plies:
                 ending["stderr"] = list(output[plies])
     return {
-        **describe_frame(edition, states[0], known_names(names_in(record), details.addresses), details.soft_limit),
+        **describe_frame(edition, states[0], names, details.soft_limit),
         "positions": [
             describe_position(state, ply, states[ply - 1] if ply else None) for ply, state in enumerate(states)
         ],

@@ -12,6 +12,7 @@ import itertools
 import random
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Final, TypeAlias, TypeVar
 
 from msgspec import Struct
@@ -71,6 +72,10 @@ class Ruleset(Struct, frozen=True):
     """The number of rounds, of four turns each, after which the game is over."""
     ends_with_finished_color: bool
     """Whether the game ends with the round in which a colour places its last piece. If not, the others play on."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        """Pickle what may differ from the season's rules only, since they are a part of each position."""
+        return _rules_of, (self.name, self.round_limit, self.ends_with_finished_color)
 
 
 SEAT_OF_COLOR: Final[tuple[Seat, Seat, Seat, Seat]] = (0, 1, 0, 1)
@@ -399,6 +404,13 @@ RULES_2027: Final = Ruleset(
     ends_with_finished_color=False,
 )
 """The rules as release 27.0.4 implements them."""
+
+
+@lru_cache(maxsize=32)
+def _rules_of(name: str, round_limit: int, ends_with_finished_color: bool) -> Ruleset:
+    rules = next(each for each in (RULES_2021, RULES_2027) if each.name == name)
+    return replace(rules, round_limit=round_limit, ends_with_finished_color=ends_with_finished_color)
+
 
 _GAME_ENDS: Final = {
     RULES_2021.name: {"colorFinished": RULES_2021, "noMovesLeft": replace(RULES_2021, ends_with_finished_color=False)},

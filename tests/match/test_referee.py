@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import gzip
 import json
 import re
 import shlex
 import sys
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,8 +20,10 @@ import trio.testing
 
 from spielleiter.client.admin import AdminClient
 from spielleiter.common.errors import MachineError
-from spielleiter.match.game_folder import GAMES, REPLAY, SERVER_LOG, WIRE_LOG, KeepPolicy
-from spielleiter.match.plan import Entrant, ProgramTimeouts
+from spielleiter.match.evidence import Evidence
+from spielleiter.match.game_folder import GAMES, REPLAY, SERVER_LOG, WIRE_LOG, KeepPolicy, WireLog
+from spielleiter.match.match_server import open_match_server
+from spielleiter.match.plan import Entrant, Opening, ProgramTimeouts
 from spielleiter.match.records import GameRecord
 from spielleiter.match.referee import MEBIBYTE, VERDICT, memory_text, play_game, remarks_on
 from spielleiter.match.verdict import FAILED_AS_WELL, Verdict
@@ -27,6 +31,7 @@ from spielleiter.programs.linux_processes import ProcessInfo
 from spielleiter.programs.machine_delay import SchedulingDelayMeter
 from spielleiter.programs.this_platform import PLATFORM
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
+from spielleiter.server.core.room import Peer, Room
 from spielleiter.server.editions import choose_editions
 from spielleiter.server.replay import load_starting_states
 from tests.cli.background import background_server
@@ -369,6 +374,32 @@ async def test_a_program_that_fills_the_folder_of_its_game_breaks_nothing(tmp_pa
         record = await play_game(setup, setup.plan()[0], tmp_path, keep=KeepPolicy.NONE)
     assert (record.offender, record.is_counted) == (0, True)
     assert list((tmp_path / GAMES).iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("players")
+async def test_a_game_is_freed_without_the_garbage_collector(tmp_path: Path) -> None:
+    """The collector runs rarely during a match, and a game has a megabyte of positions and packets."""
+
+    def alive() -> Counter[type]:
+        return Counter(type(each) for each in gc.get_objects() if isinstance(each, (Evidence, WireLog, Room, Peer)))
+
+    openings = (Opening("late", str(write_late_replay(tmp_path))),)
+    setup = setup_of("builtin:first", f"{LIGHT} first", run_id=str(tmp_path), openings=openings)
+    first, second = setup.plan()
+    with trio.fail_after(HANG_TIMEOUT):
+        async with open_match_server(setup) as match_server:
+            await play_game(setup, first, tmp_path, match_server=match_server)
+            gc.collect()
+            before = alive()
+            gc.disable()
+            try:
+                record = await play_game(setup, second, tmp_path, match_server=match_server)
+                await trio.testing.wait_all_tasks_blocked()
+                assert alive() == before
+            finally:
+                gc.enable()
+    assert record.verdict == Verdict.REGULAR
 
 
 @pytest.mark.parametrize("keep", [KeepPolicy.FAILED, KeepPolicy.NONE])

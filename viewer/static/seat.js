@@ -14,23 +14,28 @@ import { address, plyOf } from "./routes.js";
 import { readSetting, writeSetting } from "./settings.js";
 
 const RETRY_INTERVAL = 100; // milliseconds
-const ASKED = "seat"; // the setting with what the person asked for last, {seat, form}
+const ASKED = "seats"; // the setting with what the person asked for when it took its last seats, [{seat, form}, …]
+const MOST_ASKED = 8;
+
+function readAsked() {
+  try {
+    return JSON.parse(readSetting(ASKED)) ?? [];
+  } catch {
+    return [];
+  }
+}
 
 // Takes a seat, and goes there. Throws a RequestError.
 async function takeSeat(form) {
   const { seat } = await postJson("/api/seat", form);
-  writeSetting(ASKED, JSON.stringify({ seat, form }));
+  writeSetting(ASKED, JSON.stringify([...readAsked(), { seat, form }].slice(-MOST_ASKED)));
   location.hash = address("seat", seat);
 }
 
 // Returns what the person asked for when it took this seat; null if that is not known, or if nobody can have it twice.
 function askedFor(id) {
-  try {
-    const { seat, form } = JSON.parse(readSetting(ASKED));
-    return seat === id && !form.opponent.room ? form : null;
-  } catch {
-    return null;
-  }
+  const form = readAsked().find(({ seat }) => seat === id)?.form ?? null;
+  return form?.opponent.room ? null : form;
 }
 
 function field(label, control) {

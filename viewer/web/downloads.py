@@ -50,32 +50,27 @@ def download_routes(store: ReplayStore, hub: Hub, command: tuple[str, ...] = COM
     async def room_file(request: Request) -> Response:
         """A game that is over as a file: `replay`, `html`, `gif`, or `png` (`?ply=N`: of this position)."""
         room_id = request.path_params["room"]
-        if request.path_params["form"] == "replay":
-            return _replay_file(room_id, await replay_of_room(hub, room_id))
-        _ended(hub, room_id)
 
-        async def game() -> bytes:
-            return msgspec.json.encode(await hub.whole_game(room_id))
+        async def make() -> Response:
+            if request.path_params["form"] == "replay":
+                return _replay_file(room_id, await replay_of_room(hub, room_id))
+            _ended(hub, room_id)
+            return await _made_file(command, request, room_id, msgspec.json.encode(await hub.whole_game(room_id)))
 
-        return await made(request, room_id, game)
+        return await within_bounds(client_share(request), make)
 
     async def replay_file(request: Request) -> Response:
         """The same for a replay."""
         name = request.path_params["name"]
-        if request.path_params["form"] == "replay":
-            return _replay_file(name, await store.content(name))
 
-        async def game() -> bytes:
-            return (await store.find(name)).game
+        async def make() -> Response:
+            if request.path_params["form"] == "replay":
+                return _replay_file(name, await store.content(name))
+            return await _made_file(command, request, name, (await store.find(name)).game)
 
-        return await made(request, name, game)
+        return await within_bounds(client_share(request), make)
 
-    async def made(request: Request, name: str, load_game: Callable[[], Awaitable[bytes]]) -> Response:
-        """Return the file that the process makes of a game."""
-        form = request.path_params["form"]
-        if form not in _TYPES:
-            raise WebError(404, f"Als {form[:20]} gibt es Spiele nicht.", f"There are no games as {form[:20]}.")
-        address = client_share(request)
+    async def within_bounds(address: str, make: Callable[[], Awaitable[Response]]) -> Response:
         if not may_take(makers, address, MOST_MAKING):
             raise WebError(
                 429,
@@ -85,20 +80,13 @@ def download_routes(store: ReplayStore, hub: Hub, command: tuple[str, ...] = COM
         makers[address] += 1
         try:
             async with making:
-                game = await load_game()
-                count = len(msgspec.json.decode(game, type=_Positions).positions)
-                ply = whole_number(request, "ply") if form == "png" and "ply" in request.query_params else count - 1
-                if not 0 <= ply < count:
-                    raise unknown_ply(ply)
-                if count > MOST_POSITIONS:  # only a server of somebody else has such games
-                    raise WebError(413, "Dieses Spiel ist zu lang für eine Datei.", "This game is too long for a file.")
-                content = await _make((*command, form, str(ply)), game)
+                with trio.move_on_after(TIMEOUT):
+                    return await make()
         finally:
             makers[address] -= 1
             if not makers[address]:
                 del makers[address]
-        suffix = f"-{ply}" if form == "png" else ""
-        return _as_file(f"{_plain(name)}{suffix}.{form}", content, _TYPES[form])
+        raise WebError(503, "Die Datei zu erstellen hat zu lange gedauert.", "Making the file took too long.")
 
     return [
         Route("/api/rooms/{room}/file/{form}", room_file),
@@ -123,14 +111,25 @@ def _ended(hub: Hub, room_id: str) -> LiveGame:
     return game
 
 
-async def _make(command: tuple[str, ...], game: bytes) -> bytes:
-    """Return what the process writes that is given a game. Raises WebError if it fails."""
-    with trio.move_on_after(TIMEOUT) as scope:
-        done = await trio.run_process(
-            command, stdin=game, capture_stdout=True, stderr=subprocess.DEVNULL, check=False, deliver_cancel=_kill
-        )
-    if scope.cancelled_caught:
-        raise WebError(503, "Die Datei zu erstellen hat zu lange gedauert.", "Making the file took too long.")
+async def _made_file(command: tuple[str, ...], request: Request, name: str, game: bytes) -> Response:
+    """Return the file that a process makes of a game. Raises WebError if it fails."""
+    form = request.path_params["form"]
+    if form not in _TYPES:
+        raise WebError(404, f"Als {form[:20]} gibt es Spiele nicht.", f"There are no games as {form[:20]}.")
+    count = len(msgspec.json.decode(game, type=_Positions).positions)
+    ply = whole_number(request, "ply") if form == "png" and "ply" in request.query_params else count - 1
+    if not 0 <= ply < count:
+        raise unknown_ply(ply)
+    if count > MOST_POSITIONS:  # only a server of somebody else has such games
+        raise WebError(413, "Dieses Spiel ist zu lang für eine Datei.", "This game is too long for a file.")
+    done = await trio.run_process(
+        (*command, form, str(ply)),
+        stdin=game,
+        capture_stdout=True,
+        stderr=subprocess.DEVNULL,
+        check=False,
+        deliver_cancel=_kill,
+    )
     if done.returncode == PICTURES_MISSING:
         raise WebError(
             501,
@@ -139,7 +138,8 @@ async def _make(command: tuple[str, ...], game: bytes) -> bytes:
         )
     if done.returncode or not 0 < len(done.stdout) <= MOST_BYTES:
         raise WebError(500, "Die Datei ließ sich nicht erstellen.", "The file could not be made.")
-    return done.stdout
+    suffix = f"-{ply}" if form == "png" else ""
+    return _as_file(f"{_plain(name)}{suffix}.{form}", done.stdout, _TYPES[form])
 
 
 async def _kill(process: trio.Process) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import random
 
 import pytest
@@ -61,6 +62,7 @@ def test_how_the_game_ends(game: BlokusGame, text: str, ends: bool, rounds: int)
     assert chosen.rules == replace(game.rules, ends_with_finished_color=ends, round_limit=rounds)
     state = chosen.new_state(random.Random(0))
     assert state.rules == chosen.rules
+    assert pickle.loads(pickle.dumps(state)) == state
     assert replace(state, turn=4 * rounds - 1).outcome() is None
     assert replace(state, turn=4 * rounds).outcome() is not None
 
