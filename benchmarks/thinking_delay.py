@@ -87,14 +87,16 @@ def main() -> None:
             ) as match:
                 assert match.stderr is not None
                 url = next(found[1] for line in match.stderr if (found := _URL.match(line)))
-                found = sorted(delays(url))
+                measured = sorted(delays(url))
                 match.wait()
     finally:
         for process in busy:
             process.kill()
-    late = sum(delay > _LONG_ENOUGH for delay in found)
-    figures = (found[0], found[len(found) // 2], found[-1])
-    print(f"{len(found)} texts: shortest, median and longest delay {' / '.join(f'{each:.3f}' for each in figures)} s")
+    late = sum(delay > _LONG_ENOUGH for delay in measured)
+    figures = (measured[0], measured[len(measured) // 2], measured[-1])
+    print(
+        f"{len(measured)} texts: shortest, median and longest delay {' / '.join(f'{each:.3f}' for each in figures)} s"
+    )
     print(f"{late} later than {_LONG_ENOUGH} s")
 
 
