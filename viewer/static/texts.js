@@ -66,7 +66,7 @@ export const TEXTS = {
   "rooms.game": ["Spiel", "Game"],
   "rooms.ply": ["Zug", "Move"],
   "rooms.points": ["Punkte", "Points"],
-  "rooms.state": ["Zustand", "State"],
+  "rooms.state": ["Stand", "Status"],
   "rooms.time": ["Zeit", "Time"],
   "rooms.started": ["Beginn", "Beginning"],
   "rooms.ended": ["Ende", "End"],
