@@ -35,6 +35,8 @@ from spielleiter.match.summary import Summary
 from spielleiter.match.verdict import Attempt, Verdict
 from spielleiter.programs.contest_conditions import REPORTED
 from spielleiter.programs.packages import faults
+from spielleiter.programs.platform_api import POSIX_VARIABLES
+from spielleiter.programs.windows import WindowsPlatform
 from spielleiter.protocol import feed, messages
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.protocol.dialect import Dialect
@@ -219,7 +221,7 @@ def viewer_addresses() -> str:
 
 _BENCHMARKS: Final = (
     "rules_and_protocol", "memory", "throughput", "page_load", "under_attack", "soak", "match_cost", "levels", "ladder",
-    "planted_faults", "planted_bugs",
+    "planted_faults", "planted_bugs", "thinking_delay",
 )  # fmt: skip
 """The modules of `benchmarks/` that people run; these start the others."""
 
@@ -232,6 +234,17 @@ def all_benchmarks() -> str:
         summary = (ast.get_docstring(module) or "").partition("\n\n")[0]
         rows.append((code(f"python -m benchmarks.{name}"), prose(summary)))
     return table(("module", "what it measures"), rows)
+
+
+# -- programs of others -----------------------------------------------------------------------------------------------
+
+
+def program_variables() -> str:
+    """The environment variables that every program gets, by system."""
+    systems = {"Linux, macOS": POSIX_VARIABLES, "Windows": WindowsPlatform.program_variables}
+    return table(
+        ("system", "variables"), [(name, ", ".join(map(code, sorted(names)))) for name, names in systems.items()]
+    )
 
 
 # -- checks -----------------------------------------------------------------------------------------------------------
@@ -490,6 +503,7 @@ PARTS: Final[Mapping[str, Callable[..., str]]] = {
     "feed-events": feed_events,
     "benchmarks": all_benchmarks,
     "viewer-addresses": viewer_addresses,
+    "program-variables": program_variables,
     "conditions": conditions,
     "package-faults": package_faults,
     "runtime-faults": faults_when_run,

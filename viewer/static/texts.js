@@ -66,7 +66,7 @@ export const TEXTS = {
   "rooms.game": ["Spiel", "Game"],
   "rooms.ply": ["Zug", "Move"],
   "rooms.points": ["Punkte", "Points"],
-  "rooms.state": ["Zustand", "State"],
+  "rooms.state": ["Stand", "Status"],
   "rooms.time": ["Zeit", "Time"],
   "rooms.started": ["Beginn", "Beginning"],
   "rooms.ended": ["Ende", "End"],
@@ -287,6 +287,7 @@ export const TEXTS = {
   "blokus.passed": ["{color} passt", "{color} passes"],
 
   "hui.track": ["Spielfeld", "Track"],
+  "hui.field": ["Feld {index}", "field {index}"],
   "hui.field.START": ["Start", "start"],
   "hui.field.GOAL": ["Ziel", "goal"],
   "hui.field.CARROT": ["Karottenfeld", "carrot field"],

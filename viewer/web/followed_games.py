@@ -26,6 +26,7 @@ from spielleiter.protocol.feed import (
     FeedEvent,
     GameEnded,
     GameStarted,
+    LimitsChanged,
     MovePlayed,
     PauseChanged,
     RequestChanged,
@@ -132,6 +133,8 @@ class FollowedGame:
                 self._keep(event)
             case PauseChanged(is_paused=is_paused):
                 self.is_paused = is_paused
+            case LimitsChanged(soft_timeouts=soft_timeouts):
+                self._note_limits(soft_timeouts)
             case GameEnded(think_times=(first, second)):
                 self._keep(event)
                 self._end()
@@ -312,7 +315,8 @@ class FollowedGames:
         self._ended: OrderedDict[str, FollowedGame] = OrderedDict()
         self._start_states: dict[str, State] = {}
         """What is shown of a game before its first position is known, by the name of its edition."""
-        self._room_added = trio.Event()
+        self._progress = trio.Event()
+        """Set when a room has become known, or its game has begun."""
 
     @property
     def notice(self) -> Words:
@@ -342,7 +346,7 @@ class FollowedGames:
                 if self._arriving is not None:
                     self._games, self._arriving = self._arriving, None
                     self._size = sum(game.size for game in (*self._games.values(), *self._ended.values()))
-                    self._note_added()
+                    self._note_progress()
             case Stopping():
                 self.is_stopping = True
             case RoomOpened(room=room, edition=name):
@@ -350,7 +354,7 @@ class FollowedGames:
                 if edition is not None and len(room) <= _LONGEST_ID and len(games) < MOST_GAMES:
                     games[room] = FollowedGame(room, edition, event.names, is_prepared=event.is_prepared)
                     games[room].apply(event, now)
-                    self._note_added()
+                    self._note_progress()
                 else:
                     self._is_cut |= edition is not None
             case RoomClosed(room=room):
@@ -365,8 +369,11 @@ class FollowedGames:
         """Take note of what an observer of `game` is sent; `now` is the present instant in seconds."""
         before = game.size
         self._cut_if_full(game)
+        is_waiting = game.phase == "waiting"
         self.moves_played += game.observe(data, now)
         self._note_size(game, before)
+        if is_waiting:
+            self._note_progress()
 
     def _apply_to(self, game: FollowedGame | None, event: FeedEvent, now: float) -> None:
         if game is not None:
@@ -375,6 +382,7 @@ class FollowedGames:
             game.apply(event, now)
             if isinstance(event, GameStarted) and self._arriving is None:  # otherwise it began some time before
                 game.started_at = self._now().isoformat(timespec="seconds")
+                self._note_progress()
             elif isinstance(event, GameEnded):
                 game.ended_at = self._now().isoformat(timespec="seconds")
             self._note_size(game, before)
@@ -390,7 +398,7 @@ class FollowedGames:
     def add(self, game: FollowedGame) -> None:
         """Add a game of a server that has no feed."""
         self._games[game.id] = game
-        self._note_added()
+        self._note_progress()
 
     def close(self, room_id: str, games: dict[str, FollowedGame] | None = None) -> None:
         """Forget a room; a game that has ended is kept for a while."""
@@ -405,16 +413,21 @@ class FollowedGames:
             _, forgotten = self._ended.popitem(last=False)
             self._size -= forgotten.size
 
-    def _note_added(self) -> None:
-        self._room_added.set()
-        self._room_added = trio.Event()
+    def _note_progress(self) -> None:
+        self._progress.set()
+        self._progress = trio.Event()
 
     # -- what the pages see
 
     async def wait_for(self, room_id: str) -> None:
         """Wait until there is a room with this id."""
         while self._find(room_id) is None:
-            await self._room_added.wait()
+            await self._progress.wait()
+
+    async def wait_for_start(self, room_id: str) -> None:
+        """Wait until the game in the room with this id has begun."""
+        while (game := self._find(room_id)) is None or game.phase == "waiting":
+            await self._progress.wait()
 
     def find(self, room_id: str) -> LiveGame | None:
         """Return the game in the room `room_id`, with all its positions; None if there is none, or it is forgotten."""

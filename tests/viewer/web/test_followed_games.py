@@ -18,6 +18,7 @@ from spielleiter.protocol.feed import (
     FeedEvent,
     GameEnded,
     GameStarted,
+    LimitsChanged,
     MovePlayed,
     OfferedEdition,
     PauseChanged,
@@ -249,6 +250,13 @@ def test_what_programs_think_has_a_bound() -> None:
     game = games.find("one")
     assert game is not None
     assert (list(game.thinking), len(game.record)) == (list(range(16)), 3)
+
+
+def test_limits_that_an_administrator_has_switched_off_are_not_shown() -> None:
+    games = following(opened("one"), started("one"), LimitsChanged("one", (None, 2.0)))
+    assert games.listed(1)[0].soft_limit == 2.0
+    games.apply(LimitsChanged("one", (None, None)), 20.0)
+    assert games.listed(1)[0].soft_limit is None
 
 
 def test_names_are_shortened() -> None:
