@@ -221,7 +221,7 @@ def viewer_addresses() -> str:
 
 _BENCHMARKS: Final = (
     "rules_and_protocol", "memory", "throughput", "page_load", "under_attack", "soak", "match_cost", "levels", "ladder",
-    "planted_faults", "planted_bugs",
+    "planted_faults", "planted_bugs", "thinking_delay",
 )  # fmt: skip
 """The modules of `benchmarks/` that people run; these start the others."""
 

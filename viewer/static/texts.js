@@ -288,6 +288,7 @@ export const TEXTS = {
   "blokus.passed": ["{color} passt", "{color} passes"],
 
   "hui.track": ["Spielfeld", "Track"],
+  "hui.field": ["Feld {index}", "field {index}"],
   "hui.field.START": ["Start", "start"],
   "hui.field.GOAL": ["Ziel", "goal"],
   "hui.field.CARROT": ["Karottenfeld", "carrot field"],
