@@ -22,6 +22,7 @@ from msgspec import Struct, structs
 
 from spielleiter.common.errors import os_error_text
 from spielleiter.common.files import write_whole
+from spielleiter.common.own_version import own_version
 from spielleiter.common.text import count_text
 from spielleiter.game.api import Seat
 from spielleiter.protocol.connection import Connection, Role
@@ -300,13 +301,11 @@ class Server:
             self._feed.note_thinking(room, ply)
 
     def _described(self) -> ServerDescribed:
-        from importlib.metadata import version
-
         from spielleiter.protocol.feed import OfferedEdition, ServerDescribed
 
         host, port = self._address
         return ServerDescribed(
-            version("spielleiter"),
+            own_version(),
             self.board.started_at,
             tuple(OfferedEdition(edition.name, game_type) for game_type, edition in self.editions.items()),
             dict(self.config.game_options),

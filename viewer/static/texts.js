@@ -183,6 +183,7 @@ export const TEXTS = {
   "play.defaultName": ["Mensch", "Human"],
   "play.clock": ["Mit Zeitbegrenzung für mich (immer in einem wartenden Spiel)", "With a time limit for me (always in a waiting game)"],
   "play.start": ["Spiel beginnen", "Start the game"],
+  "play.fromTurn": ["Das Spiel geht von der Stellung nach Zug {ply} (turn {turn}) aus weiter.", "The game continues from the position after move {ply} (turn {turn})."],
   "play.from": ["Das Spiel geht von der Stellung nach Zug {ply} aus weiter.", "The game continues from the position after move {ply}."],
 
   "command.java": ["Java-Programm", "program in Java"],
