@@ -68,7 +68,7 @@ def main() -> None:
     ):
         plan = plan_of(load_of(EDITION), server.port, options.games, pid=server.pid)
         port = viewer_port(Path(folder) / LOG_NAME)
-        (pages,) = psutil.Process(server.pid).children()
+        pages = psutil.Process(server.pid).children(recursive=True)[-1]  # on Linux below what starts it
 
         def memory() -> str:
             mib = [psutil.Process(pid).memory_info().rss / 2**20 for pid in (server.pid, pages.pid)]

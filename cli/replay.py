@@ -178,6 +178,8 @@ def _print_game(game: _Game, ply: int | None) -> None:
                 print_line(f"     hint: {hint['content']}")
             for line in each["stderr"] or ():
                 print_line(f"     stderr: {line}")
+            for thought in filter(lambda thought: thought["ply"] == ply, shown["thinking"]):
+                _print_thought(thought)
     memento = list(distinct_positions(game.replay.record))[game.plies if ply is None else ply]
     canvas = canvas_of(sys.stdout, rows=1000)
     for line in draw(memento.state, memento.names, canvas) or ():
@@ -201,6 +203,19 @@ def _print_game(game: _Game, ply: int | None) -> None:
         print_line(shown["analysis"]["method"]["en"])
         for moment in shown["analysis"]["moments"]:
             print_line(f"{moment['ply']:3}  {moment['words']['en']}")
+
+
+def _print_thought(thought: dict[str, Any]) -> None:
+    """Print what a program thought about a move, apart from the marked cells, which need a board."""
+    if "value" in thought:
+        print_line(f"     value: {thought['value']:g}")
+    for name, number in thought.get("numbers", {}).items():
+        print_line(f"     {name}: {number:g}")
+    for text in thought.get("texts", ()):
+        print_line(f"     thinks: {text}")
+    for number, move in enumerate(thought.get("moves", ()), 1):
+        worth = f": {move['value']:g}" if "value" in move else ""
+        print_line(f"     candidate: {move.get('text') or number}{worth}")
 
 
 def _serve(file: Path, ply: int, *, is_opened: bool) -> None:

@@ -26,13 +26,17 @@ from spielleiter.cli.cli import cli
 from spielleiter.cli.manual import commands
 from spielleiter.contest import runtime_faults
 from spielleiter.contest.package_report import PackageReport
+from spielleiter.match import verdict
 from spielleiter.match.plan import MatchSetup
 from spielleiter.match.records import GameRecord
+from spielleiter.match.reports.match_reports import COLUMNS
 from spielleiter.match.reports.tournament_reports import RatingEntry, TournamentFile
 from spielleiter.match.summary import Summary
 from spielleiter.match.verdict import Attempt, Verdict
 from spielleiter.programs.contest_conditions import REPORTED
 from spielleiter.programs.packages import faults
+from spielleiter.programs.platform_api import POSIX_VARIABLES
+from spielleiter.programs.windows import WindowsPlatform
 from spielleiter.protocol import feed, messages
 from spielleiter.protocol.defaults import DEFAULT_PASSWORD
 from spielleiter.protocol.dialect import Dialect
@@ -174,11 +178,9 @@ def all_metrics() -> str:
     stream.publish(events.TimeVerdict("", 0, "", 0, 0, 0.0, 0.0, False, "kernel", 0.0))
     stream.publish(events.ReservationExpired(""))
     rows = []
-    for family in text_string_to_metric_families(metrics.text().decode()):
+    for family in text_string_to_metric_families(metrics.text()):
         labels = sorted({label for sample in family.samples for label in sample.labels} - {"le"})
         name = f"{family.name}_total" if family.type == "counter" else family.name
-        if family.name.endswith("_created"):
-            continue  # the client's own time stamps
         rows.append((code(name), family.type, ", ".join(map(code, labels)), prose(family.documentation)))
     return table(("metric", "type", "labels", "meaning"), rows)
 
@@ -219,7 +221,7 @@ def viewer_addresses() -> str:
 
 _BENCHMARKS: Final = (
     "rules_and_protocol", "memory", "throughput", "page_load", "under_attack", "soak", "match_cost", "levels", "ladder",
-    "planted_faults", "planted_bugs",
+    "planted_faults", "planted_bugs", "thinking_delay",
 )  # fmt: skip
 """The modules of `benchmarks/` that people run; these start the others."""
 
@@ -232,6 +234,17 @@ def all_benchmarks() -> str:
         summary = (ast.get_docstring(module) or "").partition("\n\n")[0]
         rows.append((code(f"python -m benchmarks.{name}"), prose(summary)))
     return table(("module", "what it measures"), rows)
+
+
+# -- programs of others -----------------------------------------------------------------------------------------------
+
+
+def program_variables() -> str:
+    """The environment variables that every program gets, by system."""
+    systems = {"Linux, macOS": POSIX_VARIABLES, "Windows": WindowsPlatform.program_variables}
+    return table(
+        ("system", "variables"), [(name, ", ".join(map(code, sorted(names)))) for name, names in systems.items()]
+    )
 
 
 # -- checks -----------------------------------------------------------------------------------------------------------
@@ -348,6 +361,26 @@ def keys_of(function: Callable[..., object]) -> str:
     """The keys of the JSON object that a function returns: the list in its docstring."""
     entries = re.findall(r"^- (`.*?`): (.*(?:\n  .*)*)", inspect.getdoc(function) or "", re.MULTILINE)
     return table(("key", "meaning"), [(names, prose(meaning)) for names, meaning in entries])
+
+
+def verdicts() -> str:
+    """The verdicts on games, with the column of the reports in which each is counted."""
+    columns = {
+        "crashes": verdict.CRASH_VERDICTS,
+        "timeouts": verdict.TIMEOUT_VERDICTS,
+        "illegal moves": verdict.ILLEGAL_VERDICTS,
+        "bad messages": verdict.BAD_MESSAGE_VERDICTS,
+        "left running": verdict.LEFTOVER_VERDICTS,
+    }
+    docs = field_docs(Verdict)
+    return table(
+        ("text", "counted as", "meaning"),
+        [
+            (code(text), next((column for column, texts in columns.items() if text in texts), "–"), prose(docs[name]))
+            for name, text in vars(Verdict).items()
+            if name.isupper()
+        ],
+    )
 
 
 def words_of(kind: type) -> str:
@@ -470,6 +503,7 @@ PARTS: Final[Mapping[str, Callable[..., str]]] = {
     "feed-events": feed_events,
     "benchmarks": all_benchmarks,
     "viewer-addresses": viewer_addresses,
+    "program-variables": program_variables,
     "conditions": conditions,
     "package-faults": package_faults,
     "runtime-faults": faults_when_run,
@@ -481,7 +515,8 @@ PARTS: Final[Mapping[str, Callable[..., str]]] = {
     "game-json": lambda: keys_of(describe_game),
     "package-report": lambda: keys_of(PackageReport.to_json),
     "result-line": lambda: record(ResultLine),
-    "verdicts": lambda: words_of(Verdict),
+    "verdicts": verdicts,
+    "game-columns": lambda: table(("column", "type"), [(code(name), kind) for name, kind in COLUMNS.items()]),
     "attempts": lambda: words_of(Attempt),
 }
 """What makes a part, by the name in its mark; further words of the mark are its arguments."""

@@ -29,17 +29,19 @@ class LiveThinking:
 
     def reader(self, seat: Seat) -> Callable[[bytes], None]:
         """Return the function that reads what the program in `seat` writes to its standard error, piece by piece."""
-        lines = ThinkingReader()
+        said = self._seats[seat]
+        said.lines = lines = ThinkingReader()
 
         def read(chunk: bytes) -> None:
             for thinking in lines.read(chunk):
-                self._seats[seat].add(thinking)
+                said.add(thinking)
 
         return read
 
 
 class _SeatThinking:
     def __init__(self, seat: Seat, tell: Tell) -> None:
+        self.lines = ThinkingReader()
         self._seat = seat
         self._tell = tell
         self._plies: list[int] = []
@@ -53,6 +55,7 @@ class _SeatThinking:
     def note_request(self, ply: int, turn: int) -> None:
         self._plies.append(ply)
         self._turns.append(turn)
+        self.lines.note_request()
         if len(self._plies) == 1 and 0 in self._said:
             self._tell(ply, self._seat, self._said[0])
 

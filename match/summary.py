@@ -303,9 +303,12 @@ class Summary:
     elo: Estimate | None
     """None without a complete pair."""
     normalized_elo: Estimate | None
-    """None without a complete pair, or if all pairs ended alike."""
+    """(s − ½)/(√2 σ) · 800/ln 10, with the standard deviation σ of a pair's mean score s.
+
+    None without a complete pair, or if all pairs ended alike.
+    """
     likelihood_of_superiority: float | None
-    """From 0 to 1."""
+    """1 − the one-sided p-value of the test that calls a program better; it describes the result, and is no test."""
     point_difference: Estimate | None
     """The mean difference of points in a game; None with fewer than two pairs."""
     sprt: SprtSummary | None

@@ -76,7 +76,7 @@ class RoomOpened(_Event, frozen=True):
 
 
 class SeatsChanged(_Event, frozen=True):
-    """A player has joined a room whose game has not started."""
+    """A player has joined a room whose game has not started; `addresses` are as in `RoomOpened`."""
 
     room: str
     names: tuple[str, str]
@@ -154,6 +154,13 @@ class PauseChanged(_Event, frozen=True):
     is_paused: bool
 
 
+class LimitsChanged(_Event, frozen=True):
+    """The time limits of a player were switched on or off, from its next move on; see `RoomOpened`."""
+
+    room: str
+    soft_timeouts: tuple[float | None, float | None]
+
+
 class GameStepped(_Event, frozen=True):
     """One move of a paused game is requested."""
 
@@ -195,6 +202,7 @@ FeedEvent: TypeAlias = (
     | ErrorSent
     | RequestChanged
     | PauseChanged
+    | LimitsChanged
     | GameStepped
     | GameEnded
     | RoomClosed

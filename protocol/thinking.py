@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, Final
 
 from msgspec import Struct
@@ -93,7 +94,7 @@ class Thinking(Struct, frozen=True, omit_defaults=True):
 
 def read_thinking(line: bytes) -> Thinking | None:
     """Return what a line of a program's standard error says, without its line end; None for an ordinary line."""
-    if _KEY not in line or len(line) > LONGEST_LINE or not line.lstrip().startswith(b"{"):
+    if not may_be_thinking(line):
         return None
     try:
         # `NaN` and `Infinity` are no JSON, but libraries write them
@@ -105,15 +106,20 @@ def read_thinking(line: bytes) -> Thinking | None:
         return None
     text = _text(found.get("text"), LONGEST_TEXT)
     named = ((_text(name, LONGEST_NAME), _number(value)) for name, value in _items(found.get("numbers")))
-    kept = [(name, value) for name, value in named if name and value is not None]
+    kept = ((name, value) for name, value in named if name and value is not None)
     return Thinking(
         _whole(found.get("turn"), 1_000_000),
         _number(found.get("value")),
         (text,) if text else (),
-        dict(kept[:MOST_NUMBERS]),
+        dict(islice(kept, MOST_NUMBERS)),
         tuple(_marks(_list(found.get("cells"))[:MOST_CELLS])),
         tuple(_candidates(_list(found.get("moves"))[:MOST_MOVES])),
     )
+
+
+def may_be_thinking(line: bytes) -> bool:
+    """Return whether a line looks as if a program says in it what it thinks, which takes far less time than reading."""
+    return _KEY in line and len(line) <= LONGEST_LINE and line.lstrip().startswith(b"{")
 
 
 def request_of(thinking: Thinking, turns: Sequence[int], latest: int) -> int:
@@ -127,19 +133,29 @@ def request_of(thinking: Thinking, turns: Sequence[int], latest: int) -> int:
 
 
 class ThinkingReader:
-    """Finds the lines in what a program writes, which is read in pieces of any length."""
+    """Finds the lines in what a program writes, which is read in pieces of any length.
+
+    After `MOST_LINES` lines, further ones cost next to nothing, and are left out until `note_request` is called.
+    """
 
     def __init__(self) -> None:
         self._rest = b""
         """The beginning of the last line, up to more bytes than a line may have."""
+        self._left = MOST_LINES
+
+    def note_request(self) -> None:
+        """Note that the program was asked for a move, so that it may say more."""
+        self._left = MOST_LINES
 
     def read(self, chunk: bytes) -> Iterator[Thinking]:
         """Yield what the lines say that end in `chunk`."""
         *lines, rest = (self._rest + chunk).split(b"\n")
         self._rest = rest[: LONGEST_LINE + 1]
         for line in lines:
-            if (thinking := read_thinking(line)) is not None:
-                yield thinking
+            if self._left and may_be_thinking(line):
+                self._left -= 1
+                if (thinking := read_thinking(line)) is not None:
+                    yield thinking
 
 
 def _list(value: Any) -> list[Any]:
@@ -168,11 +184,16 @@ def _text(value: Any, longest: int) -> str:
 
 
 def _cell(value: Any) -> tuple[int, int] | None:
-    pair = _list(value)[:2]
-    if len(pair) < len(("x", "y")):
+    if not isinstance(value, list) or len(value) < len(("x", "y")):
         return None
-    x, y = (_whole(each, LAST_CELL) for each in pair)
+    x, y = _coordinate(value[0]), _coordinate(value[1])
     return None if x is None or y is None else (x, y)
+
+
+def _coordinate(value: Any) -> int | None:
+    if type(value) is int:  # nearly always, and there are hundreds in a line
+        return value if 0 <= value <= LAST_CELL else None
+    return _whole(value, LAST_CELL)
 
 
 def _marks(values: list[Any]) -> Iterator[Mark]:

@@ -22,6 +22,7 @@ from msgspec import Struct, structs
 
 from spielleiter.common.errors import os_error_text
 from spielleiter.common.files import write_whole
+from spielleiter.common.own_version import own_version
 from spielleiter.common.text import count_text
 from spielleiter.game.api import Seat
 from spielleiter.protocol.connection import Connection, Role
@@ -41,7 +42,7 @@ from spielleiter.server.metrics import Metrics
 from spielleiter.server.net.fair_queue import FairQueue, ProcessorBudget, WorkMeter
 from spielleiter.server.net.password_guard import PasswordGuard
 from spielleiter.server.net.session import Session
-from spielleiter.server.net.sockets import accept, connections_possible, listen, notice_vanished
+from spielleiter.server.net.sockets import accept, connections_possible, is_from_this_machine, listen, notice_vanished
 from spielleiter.server.net.wire import SocketWire, Wire, stamp_arrivals
 from spielleiter.server.replay import load_starting_states
 from spielleiter.server.setting import shown_address
@@ -122,7 +123,7 @@ class Server:
         self.pauses = PauseMeter()
         """Those of the garbage collector, if the process measures them."""
         self.metrics = Metrics(self.stream, self.board.snapshot, self.pauses)
-        self.lobby.metrics = lambda: self.metrics.text().decode()
+        self.lobby.metrics = self.metrics.text
         self.lobby.follow = self._follow
         self._feed: Feed | None = None
         self.background: list[Callable[[], Awaitable[None]]] = [
@@ -236,11 +237,18 @@ class Server:
         return games_cut
 
     async def serve_wire(
-        self, wire: Wire, address: str, *, label: str | None = None, dedicated_port: DedicatedPort | None = None
+        self,
+        wire: Wire,
+        address: str,
+        *,
+        label: str | None = None,
+        dedicated_port: DedicatedPort | None = None,
+        is_local: bool | None = None,
     ) -> None:
         """Serve one connection on any kind of wire.
 
-        `address` is the peer's host and port. `label` is the connection's name in the log (None: the next number).
+        `address` is the peer's host and port, and `is_local` says whether that is on this machine (None: if it is
+        loopback). `label` is the connection's name in the log (None: the next number).
         `dedicated_port` is the port on which it was accepted, if that port serves a single seat.
         """
         self._connection_count += 1
@@ -248,9 +256,20 @@ class Server:
         budget = ProcessorBudget(self._fair_queue, self.config.connection_share, self._meter)
         if self.tracer is not None:
             wire = self.tracer.trace(wire, label, address)
+        if is_local is None:
+            is_local = is_loopback(address.rpartition(":")[0])
         with budget:
             session = Session(
-                label, address, wire, self.lobby, self.stream, self.config, self.password_guard, budget, dedicated_port
+                label,
+                address,
+                wire,
+                self.lobby,
+                self.stream,
+                self.config,
+                self.password_guard,
+                budget,
+                dedicated_port,
+                is_local=is_local,
             )
         if self.tracer is not None:
             self.tracer.count_packets(label, lambda: session.peer.packets_received)
@@ -282,13 +301,11 @@ class Server:
             self._feed.note_thinking(room, ply)
 
     def _described(self) -> ServerDescribed:
-        from importlib.metadata import version
-
         from spielleiter.protocol.feed import OfferedEdition, ServerDescribed
 
         host, port = self._address
         return ServerDescribed(
-            version("spielleiter"),
+            own_version(),
             self.board.started_at,
             tuple(OfferedEdition(edition.name, game_type) for game_type, edition in self.editions.items()),
             dict(self.config.game_options),
@@ -327,14 +344,15 @@ class Server:
         """Serve an accepted connection in `sessions`, or tell the peer that there are too many and close it."""
         host, port = address[:2]
         most, most_each = self._most_connections, self.config.connections_per_address
+        is_local = is_from_this_machine(sock, host)
         if self.connections_by_host.total() >= most:
             kind, text = "connections", f"This server serves no more than {count_text(most, 'connection')}"
-        elif not is_loopback(host) and self.connections_by_host[host] >= most_each:
+        elif not is_local and self.connections_by_host[host] >= most_each:
             kind = "connections_per_address"
             text = f"This server serves no more than {count_text(most_each, 'connection')} from one address"
         else:
             self.connections_by_host[host] += 1
-            sessions.start_soon(self._serve_socket, sock, host, port)
+            sessions.start_soon(self._serve_socket, sock, host, port, is_local)
             return
         self.stream.publish(events.ConnectionRefused(f"{host}:{port}", kind, text))
         connection = Connection(Role.SERVER, self.lobby.default_edition.dialect)
@@ -345,10 +363,10 @@ class Server:
             for packet in packets:
                 sock.send(packet)
 
-    async def _serve_socket(self, sock: socket.socket, host: str, port: int) -> None:
+    async def _serve_socket(self, sock: socket.socket, host: str, port: int, is_local: bool) -> None:
         try:
             notice_vanished(sock)
-            await self.serve_wire(SocketWire(sock), f"{host}:{port}")
+            await self.serve_wire(SocketWire(sock), f"{host}:{port}", is_local=is_local)
         finally:
             self.connections_by_host[host] -= 1
             self.connections_by_host += Counter()  # drop addresses whose count is 0

@@ -51,7 +51,7 @@ LINES_AT_ONCE: Final = 64
 """The number of waiting lines that are written in one call, since all other tasks wait for it."""
 PACKETS_AT_ONCE: Final = 16  # packets of a replay that are encoded without a pause, which takes about as long as a move
 BATCH_DELAY: Final = 0.25  # seconds that a replay waits for others, so that one thread writes them together
-BATCH_SIZE: Final = 32  # replays that are encoded and written together; each takes about 600 KiB
+BATCH_BYTES: Final = 2 * 1024 * 1024  # encoded replays are written when they are as large; each has about 600 KiB
 LEFTOVER_AGE: Final = 3600.0  # seconds; no server takes so long to write a replay
 RETRY_INTERVAL: Final = 1.0  # seconds between attempts to write results that wait
 MOST_RECENT_BYTES: Final = 100 * 1024 * 1024
@@ -404,11 +404,10 @@ class Archive:
         with trio.move_on_after(BATCH_DELAY):
             await self._is_finishing.wait()
         start = trio.current_time()
-        batch, self._waiting = self._waiting[:BATCH_SIZE], self._waiting[BATCH_SIZE:]
-        if not self._waiting and not self._is_finishing.is_set():
-            self._has_work = trio.Event()
         encoded: list[tuple[_Replay, bytes]] = []
-        for replay in batch:
+        size = 0
+        while self._waiting and size < BATCH_BYTES:
+            replay = self._waiting.pop(0)
             try:
                 pieces = []
                 for number, piece in enumerate(replay_pieces(replay.dialect, replay.room, replay.record), 1):
@@ -416,9 +415,13 @@ class Archive:
                     if number % PACKETS_AT_ONCE == 0:
                         await trio.lowlevel.checkpoint()
                 await trio.lowlevel.checkpoint()
-                encoded.append((replay, b"".join(pieces)))
+                content = b"".join(pieces)
+                size += len(content)
+                encoded.append((replay, content))
             except Exception as error:
                 self._fail(replay, error)
+        if not self._waiting and not self._is_finishing.is_set():
+            self._has_work = trio.Event()
         if encoded:
             for (replay, _), outcome in zip(encoded, await trio.to_thread.run_sync(_save, encoded), strict=True):
                 if isinstance(outcome, Exception):

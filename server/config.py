@@ -303,7 +303,7 @@ class Config(Struct, frozen=True):
     )
     connections: int = setting("4096", whole_number(1), "Maximum number of simultaneous connections.")
     connections_per_address: int = setting(
-        "256", whole_number(1), "Maximum number of simultaneous connections from one address; loopback is exempt."
+        "256", whole_number(1), "Maximum number of simultaneous connections from one address; this machine is exempt."
     )
     password_attempts: int = setting(
         "5",

@@ -275,6 +275,15 @@ class PauseChanged(ServerEvent, frozen=True):
     is_paused: bool
 
 
+class LimitsChanged(ServerEvent, frozen=True):
+    """An administrator switched the time limits of one player on or off, from its next move on; None: no limit."""
+
+    room: str
+    seat: Seat
+    soft_timeout: float | None
+    hard_timeout: float | None
+
+
 class GameStepped(ServerEvent, frozen=True):
     """An administrator requested one move."""
 

@@ -139,6 +139,8 @@ class Feed:
                 self._note(feed.SeatsChanged(room_id, _names(room), _free_seats(room), room.addresses))
             case events.PauseChanged(room_id, is_paused):
                 self._note(feed.PauseChanged(room_id, is_paused))
+            case events.LimitsChanged(room_id):
+                self._note(feed.LimitsChanged(room_id, _soft_timeouts(self._rooms[room_id])))
             case events.GameStepped(room_id):
                 self._note(feed.GameStepped(room_id))
             case _:
@@ -291,6 +293,7 @@ _NOTES: Final = (
     events.GameStarted,
     events.MovePlayed,
     events.PauseChanged,
+    events.LimitsChanged,
     events.GameStepped,
     events.GameEnded,
     events.RoomClosed,

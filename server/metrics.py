@@ -1,17 +1,18 @@
 """The server's metrics, in the text format of Prometheus.
 
 Values that the server keeps anyway are read when the metrics are requested; only think times, verdicts, waiting results
-and the lag of the event loop are recorded as they happen, in plain numbers: the library that writes the format is
-loaded when somebody asks. Labels come from fixed lists, never from a peer.
+and the lag of the event loop are recorded as they happen, in plain numbers. The format is written here: loading the
+library for it takes longer than the games on this server may wait. Labels come from fixed lists, never from a peer, so
+nothing has to be escaped.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import trio
 
@@ -20,10 +21,7 @@ from spielleiter.server import events
 from spielleiter.server.garbage import PauseMeter
 from spielleiter.server.status import Snapshot
 
-if TYPE_CHECKING:
-    from prometheus_client.core import Metric
-
-CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
+REFUSALS_NAME: Final = "spielleiter_refusals_total"
 LAG_INTERVAL: Final = 0.1  # seconds between two measurements of the event loop's lag
 THINK_BUCKETS: Final = (0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 1.5, 1.8, 1.9, 2.0, 5.0, 10.0)  # seconds
 LAG_BUCKETS: Final = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0)  # seconds
@@ -44,10 +42,43 @@ class Histogram:
         self._counts[bisect_left(self._bounds, value)] += 1
         self._sum += value
 
-    def buckets(self) -> tuple[list[tuple[str, float]], float]:
-        """Return each bound as a text with the number of values up to it, and the sum of all values."""
-        names = [*map(str, self._bounds), "+Inf"]
-        return list(zip(names, map(float, accumulate(self._counts)), strict=True)), self._sum
+    def lines(self, name: str) -> Iterator[str]:
+        """Yield how many values there are up to each bound, how many at all, and their sum."""
+        counts = list(accumulate(self._counts))
+        for bound, count in zip((*map(str, self._bounds), "+Inf"), counts, strict=True):
+            yield _line(f"{name}_bucket", {"le": bound}, count)
+        yield _line(f"{name}_count", {}, counts[-1])
+        yield _line(f"{name}_sum", {}, self._sum)
+
+
+def _line(name: str, labels: Mapping[str, str], value: float) -> str:
+    shown = ",".join(f'{label}="{labels[label]}"' for label in sorted(labels))
+    return f"{name}{{{shown}}} {float(value)}" if shown else f"{name} {float(value)}"
+
+
+def _family(name: str, kind: str, meaning: str, lines: Iterable[str]) -> Iterator[str]:
+    yield f"# HELP {name} {meaning}"
+    yield f"# TYPE {name} {kind}"
+    yield from lines
+
+
+def _refusal_line(kind: str, reason: str, count: float) -> str:
+    """Return the line for refusals by events of the class `kind`."""
+    refused = next(refusal.refused for each, refusal in events.REFUSALS.items() if each.__name__ == kind)
+    return _line(REFUSALS_NAME, {"refused": refused, "reason": reason}, count)
+
+
+def with_more_refusals(text: str, refusals: Mapping[tuple[str, str], int]) -> str:
+    """Return the metrics in `text` with the refusals of another process, by class of event and reason."""
+    lines = text.splitlines()
+    for (kind, reason), more in refusals.items():
+        start = _refusal_line(kind, reason, 0).removesuffix("0.0")
+        found = next((number for number, line in enumerate(lines) if line.startswith(start)), None)
+        if found is None:
+            lines.insert(lines.index(f"# TYPE {REFUSALS_NAME} counter") + 1, f"{start}{float(more)}")
+        else:
+            lines[found] = f"{start}{float(lines[found].removeprefix(start)) + more}"
+    return "\n".join(lines) + "\n"
 
 
 class Metrics:
@@ -81,13 +112,9 @@ class Metrics:
         else:
             self._results_waiting = event.count if isinstance(event, events.ResultsWaiting) else 0
 
-    def text(self) -> bytes:
+    def text(self) -> str:
         """Return all metrics with their present values, in the text format."""
-        from prometheus_client import CollectorRegistry, generate_latest
-
-        registry = CollectorRegistry()
-        registry.register(self)
-        return generate_latest(registry)
+        return "\n".join(self._lines()) + "\n"
 
     async def watch_loop(self) -> None:
         """Measure repeatedly how late the event loop wakes a task; runs until it is cancelled."""
@@ -96,30 +123,15 @@ class Metrics:
             await trio.sleep_until(due)
             self._loop_lag.observe(trio.current_time() - due)
 
-    def describe(self) -> Iterator[Metric]:
-        """Return nothing: a registry must not take a snapshot only to find out their names."""
-        return iter(())
-
-    def collect(self) -> Iterator[Metric]:
-        """Yield all metrics with their present values."""
-        from prometheus_client.core import (
-            CounterMetricFamily,
-            GaugeMetricFamily,
-            HistogramMetricFamily,
-            SummaryMetricFamily,
-        )
-
+    def _lines(self) -> Iterator[str]:
         for name, meaning, histogram in (
-            ("think", "How long players took for a move", self._think_times),
-            ("loop_lag", "How late the event loop was", self._loop_lag),
+            ("spielleiter_think_seconds", "How long players took for a move, in seconds.", self._think_times),
+            ("spielleiter_loop_lag_seconds", "How late the event loop was, in seconds.", self._loop_lag),
         ):
-            buckets, total = histogram.buckets()
-            yield HistogramMetricFamily(f"spielleiter_{name}_seconds", f"{meaning}, in seconds.", buckets, total)
+            yield from _family(name, "histogram", meaning, histogram.lines(name))
         now, pauses, counters = self._take_snapshot(), self._pauses, self._stream.counters
-        rooms = GaugeMetricFamily("spielleiter_rooms", "Rooms by phase.", labels=("phase",))
-        for phase, count in now.rooms.items():
-            rooms.add_metric((phase,), count)
-        yield rooms
+        rooms = [_line("spielleiter_rooms", {"phase": phase}, count) for phase, count in now.rooms.items()]
+        yield from _family("spielleiter_rooms", "gauge", "Rooms by phase.", rooms)
         for name, meaning, value in (
             ("connections", "Open connections.", now.connections),
             ("administrators", "Open connections of administrators.", now.administrators),
@@ -128,7 +140,7 @@ class Metrics:
             ("results_waiting", "Results that could not be written to the results file yet.", self._results_waiting),
             ("gc_longest_pause_seconds", "The longest of the garbage collector's pauses so far.", pauses.longest),
         ):
-            yield GaugeMetricFamily(f"spielleiter_{name}", meaning, value)
+            yield from _family(f"spielleiter_{name}", "gauge", meaning, [_line(f"spielleiter_{name}", {}, value)])
         for name, meaning, value in (
             ("results_lost", "Results that will never be written.", self._results_lost),
             ("connections_opened", "Connections that were accepted and served.", counters["ConnectionOpened"]),
@@ -137,19 +149,18 @@ class Metrics:
             ("games_ended", "Games that have ended.", counters["GameEnded"]),
             ("internal_errors", "Bugs of the server that occurred.", counters["InternalError"]),
         ):
-            yield CounterMetricFamily(f"spielleiter_{name}", meaning, value)
-        causes = {(cause,): count for cause, count in self._causes.items()}
-        refused = {kind.__name__: refusal.refused for kind, refusal in events.REFUSALS.items()}
-        refusals = {(refused[kind], reason): count for (kind, reason), count in self._stream.refusals.items()}
-        for name, meaning, labels, counts in (
-            ("verdicts", "How games ended for each player.", ("cause",), causes),
-            ("time_verdicts", "Time limits that players exceeded.", ("limit", "source"), self._time_verdicts),
-            ("refusals", "Refusals by what was refused and why.", ("refused", "reason"), refusals),
-        ):
-            counter = CounterMetricFamily(f"spielleiter_{name}", meaning, labels=labels)
-            for values, count in counts.items():
-                counter.add_metric(values, count)
-            yield counter
-        yield SummaryMetricFamily(
-            "spielleiter_gc_pause_seconds", "The garbage collector's pauses.", pauses.count, pauses.total
-        )
+            total = f"spielleiter_{name}_total"
+            yield from _family(total, "counter", meaning, [_line(total, {}, value)])
+        verdicts, late = "spielleiter_verdicts_total", "spielleiter_time_verdicts_total"
+        causes = [_line(verdicts, {"cause": cause}, count) for cause, count in self._causes.items()]
+        limits = [
+            _line(late, {"limit": limit, "source": source}, count)
+            for (limit, source), count in self._time_verdicts.items()
+        ]
+        refusals = [_refusal_line(kind, reason, count) for (kind, reason), count in self._stream.refusals.items()]
+        yield from _family(verdicts, "counter", "How games ended for each player.", causes)
+        yield from _family(late, "counter", "Time limits that players exceeded.", limits)
+        yield from _family(REFUSALS_NAME, "counter", "Refusals by what was refused and why.", refusals)
+        name = "spielleiter_gc_pause_seconds"
+        values = [_line(f"{name}_count", {}, pauses.count), _line(f"{name}_sum", {}, pauses.total)]
+        yield from _family(name, "summary", "The garbage collector's pauses.", values)

@@ -1,8 +1,7 @@
-"""Reads the documents for tests: fenced code blocks and tables, with the section that each belongs to."""
+"""Reads the documents for tests: fenced code blocks, with the section that each belongs to."""
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -50,15 +49,3 @@ def blocks(document: str, language: str = "", section: str = "") -> list[Block]:
         elif paragraph:
             paragraph.append("")
     return [each for each in found if language in {"", each.language} and section in {"", each.section}]
-
-
-def rows(document: str, heading: str) -> list[list[str]]:
-    """Return the cells of the table whose first column has this heading, row by row, without the heading row."""
-    lines = read(document).splitlines()
-    (start,) = [number for number, line in enumerate(lines) if line.startswith(f"| {heading} |")]
-    table = []
-    for line in lines[start + 2 :]:
-        if not line.startswith("|"):
-            break
-        table.append([cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]])
-    return table

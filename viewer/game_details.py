@@ -14,6 +14,7 @@ import re
 import stat
 import zlib
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -25,7 +26,8 @@ from spielleiter.game.api import Seat
 from spielleiter.match.game_folder import SERVER_LOG
 from spielleiter.match.records import SETUP
 from spielleiter.match.verdict import Verdict
-from spielleiter.protocol.thinking import Thinking, read_thinking
+from spielleiter.protocol.thinking import MOST_LINES as MOST_THOUGHTS
+from spielleiter.protocol.thinking import Thinking, may_be_thinking, read_thinking
 from spielleiter.server.config import Config
 from spielleiter.viewer.game_json import Details
 from spielleiter.viewer.positions.view import Words
@@ -142,19 +144,26 @@ def read_outputs(
     found: list[Sequence[Sequence[str]] | None] = [None, None]
     thoughts: list[list[tuple[int, Thinking]]] = [[], []]
     for seat, program in enumerate(seats):
-        lines = _stamped_lines(folder / stderr_log(program))
+        content = _beginning(folder / stderr_log(program), _MOST_LOG_FILE)
         start = known({"start": starts[program]}, "start", Seconds)
-        if lines is None or start is None or not requests[seat]:
+        if content is None or start is None or not requests[seat]:
             continue
         # to each request belong the lines that were written after it and before the next one
         answers: list[list[str]] = [[] for _ in requests[seat]]
-        for seconds, line in lines:
+        read: Counter[int] = Counter()
+        """By answer: the lines that were read to see what the program thinks, which takes much longer than others."""
+        for seconds, raw in _stamped_lines(content):
             number = max(0, bisect_right(requests[seat], begin + start + _SLACK + seconds) - 1)
             answer = answers[number]
-            if isinstance(line, Thinking):
-                thoughts[seat].append((number, line))
-            elif len(answer) < MOST_LINES:
-                answer.append(line)
+            if may_be_thinking(raw):
+                read[number] += 1
+                if read[number] > MOST_THOUGHTS:
+                    continue
+                if (thinking := read_thinking(raw)) is not None:
+                    thoughts[seat].append((number, thinking))
+                    continue
+            if len(answer) < MOST_LINES:
+                answer.append(_shown_line(raw))
             elif len(answer) == MOST_LINES:
                 answer.append("…")
         found[seat] = answers
@@ -207,21 +216,20 @@ def _instant(text: Any) -> float | None:
     return None if moment.tzinfo is None else moment.timestamp()
 
 
-def _stamped_lines(path: Path) -> list[tuple[float, str | Thinking]] | None:
-    """Return the lines of a program's log, each with its time in seconds; None if there is no log."""
-    content = _beginning(path, _MOST_LOG_FILE)
-    if content is None:
-        return None
-    lines: list[tuple[float, str | Thinking]] = []
+def _stamped_lines(content: bytes) -> Iterator[tuple[float, bytes]]:
+    """Yield the lines of a program's log, each with its time in seconds."""
+    seconds = 0.0
     for raw in content.splitlines():
         match = _STAMPED.fullmatch(raw)
-        seconds, rest = (float(match[1]), match[2]) if match else (lines[-1][0] if lines else 0.0, raw)
-        if (thinking := read_thinking(rest)) is not None:
-            lines.append((seconds, thinking))
-            continue
-        text = rest[: 4 * LONGEST_LINE].decode("utf-8", "replace")
-        lines.append((seconds, text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]}…"))
-    return lines
+        line = raw
+        if match is not None:
+            seconds, line = float(match[1]), match[2]
+        yield seconds, line
+
+
+def _shown_line(line: bytes) -> str:
+    text = line[: 4 * LONGEST_LINE].decode("utf-8", "replace")
+    return text if len(text) <= LONGEST_LINE else f"{text[:LONGEST_LINE]}…"
 
 
 _VERDICTS: Final[Mapping[str, Words]] = {

@@ -55,9 +55,15 @@ def shown_name(name: str) -> str:
     return name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}…"
 
 
-def known_names(names: Sequence[str], addresses: Sequence[str]) -> tuple[str, str]:
-    """Return what the players are called: by their names or, since many programs have none, by their addresses."""
-    first, second = (name.strip() or address for name, address in zip(names, addresses, strict=True))
+def known_names(edition: Edition | None, names: Sequence[str], addresses: Sequence[str]) -> tuple[str, str]:
+    """Return what the players are called: by their names or, since many programs have none, by their addresses.
+
+    Some editions give a name to a program without one, which is no better than none.
+    """
+    unnamed = {"", "" if edition is None else edition.dialect.unnamed}
+    first, second = (
+        name if name.strip() not in unnamed else address or name for name, address in zip(names, addresses, strict=True)
+    )
     return first, second
 
 
@@ -82,16 +88,16 @@ def outcome_of(record: Sequence[RoomData], names: Sequence[str]) -> Json | None:
     return describe_outcome(names, [score.cause for score in result.scores], result.winners)
 
 
-def describe_end(record: Sequence[RoomData], addresses: Sequence[str] = ("", "")) -> Json | None:
+def describe_end(record: Sequence[RoomData], names: Sequence[str] | None = None) -> Json | None:
     """Return the end of a game, from the packets of its room; None if they contain no result or no position.
 
-    `addresses` are those of the players, by which they are called if they have no names.
+    `names` are what the players are called; None: by the names in these packets.
     """
     result = next((data for data in reversed(record) if isinstance(data, Result)), None)
     last = next((data for data in reversed(record) if isinstance(data, Memento)), None)
     if result is None or last is None:
         return None
-    state, names = last.state, known_names(names_in(record), addresses)
+    state, names = last.state, names_in(record) if names is None else names
     faults = [seat for seat in (0, 1) if result.scores[seat].cause is not Cause.REGULAR]
     cause = result.scores[faults[0]].cause if faults else Cause.REGULAR
     reason = next((score.reason for score in (result.scores[seat] for seat in faults or (0, 1)) if score.reason), "")
@@ -202,7 +208,8 @@ def describe_game(replay: Replay, details: Details = Details()) -> Json:
     edition, record = replay.edition, replay.record
     mementos = list(distinct_positions(record))
     states = [memento.state for memento in mementos]
-    ending = describe_end(record, details.addresses)
+    names = known_names(edition, names_in(record), details.addresses)
+    ending = describe_end(record, names)
     if ending is not None:
         ending |= {"verdict": details.verdict, "verdictWords": details.verdict_words}
         ending["stderr"] = None
@@ -213,7 +220,7 @@ def describe_game(replay: Replay, details: Details = Details()) -> Json:
             if output is not None and len(output) > plies:
                 ending["stderr"] = list(output[plies])
     return {
-        **describe_frame(edition, states[0], known_names(names_in(record), details.addresses), details.soft_limit),
+        **describe_frame(edition, states[0], names, details.soft_limit),
         "positions": [
             describe_position(state, ply, states[ply - 1] if ply else None) for ply, state in enumerate(states)
         ],

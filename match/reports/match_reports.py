@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -49,13 +49,18 @@ REPORTS: Final = ("summary.json", "games.csv", "junit.xml", "summary.md", PAGE)
 """The names of the files, in the order in which they are written."""
 INCIDENTS: Final = 20
 """The number of incidents that summary.md shows; report.html has all of them."""
-COLUMNS: Final = (
-    "game", "pair", "game_type", "seed", "start", "name1", "name2", "seat1", "seat2", "winner", "is_counted", "verdict",
-    "offender", "reason", "points1", "points2", "cause1", "cause2", "plies", "answers1", "answers2", "think_seconds1",
-    "think_seconds2", "think_max1", "think_max2", "cpu_seconds1", "cpu_seconds2", "wall_seconds", "started_at",
-    "folder", "replay", "season", "machine",
-)  # fmt: skip
-"""The columns of games.csv. They are never removed or reordered; new ones are added at the end."""
+COLUMNS: Final[Mapping[str, str]] = {
+    "game": "integer", "pair": "integer", "game_type": "text", "seed": "integer", "start": "text or empty",
+    "name1": "text", "name2": "text", "seat1": "integer", "seat2": "integer", "winner": "text or empty",
+    "is_counted": "integer", "verdict": "text", "offender": "text or empty", "reason": "text or empty",
+    "points1": "integer or empty", "points2": "integer or empty", "cause1": "text or empty",
+    "cause2": "text or empty", "plies": "integer", "answers1": "integer", "answers2": "integer",
+    "think_seconds1": "number", "think_seconds2": "number", "think_max1": "number or empty",
+    "think_max2": "number or empty", "cpu_seconds1": "number", "cpu_seconds2": "number", "wall_seconds": "number",
+    "started_at": "text", "folder": "text", "replay": "text or empty", "season": "text or empty",
+    "machine": "text or empty",
+}  # fmt: skip
+"""The columns of games.csv, and what is in them. They are never removed or reordered; new ones are added at the end."""
 
 _TAIL: Final = 4096  # bytes of a program's standard error in junit.xml
 

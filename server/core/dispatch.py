@@ -131,7 +131,8 @@ def set_timeout(lobby: Lobby, peer: Peer, request: TimeoutRequest) -> None:
     room = lobby.find_room(peer, request.room_id)
     if not 0 <= request.slot < len(room.player_slots):
         raise RequestError(Fault.BAD_SLOTS, f"Room {room.id} has the slots 0 and 1, and no slot {request.slot}")
-    room.player_slots[request.slot].limits = lobby.limits if request.is_active else UNLIMITED
+    limits = room.player_slots[request.slot].limits = lobby.limits if request.is_active else UNLIMITED
+    lobby.publish(events.LimitsChanged(room.id, request.slot, limits.soft_timeout, limits.hard_timeout))
 
 
 def set_test_mode(lobby: Lobby, peer: Peer, request: TestModeRequest) -> None:

@@ -19,7 +19,7 @@ from spielleiter.protocol.errors import Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import Limits
 from spielleiter.protocol.messages import AuthenticateRequest, CloseConnection, Departure, ErrorPacket, Message
 from spielleiter.server import events
-from spielleiter.server.config import Config, is_loopback
+from spielleiter.server.config import Config
 from spielleiter.server.core.clock import Arrival, TokenBucket
 from spielleiter.server.core.dispatch import dispatch
 from spielleiter.server.core.error_packets import encoded_error, shortened_text
@@ -95,6 +95,8 @@ class Session:
         guard: PasswordGuard,
         budget: ProcessorBudget,
         dedicated_port: DedicatedPort | None = None,
+        *,
+        is_local: bool,
     ) -> None:
         self.label = label
         self.address = address
@@ -124,7 +126,7 @@ class Session:
         """The scope of `_close`; its deadline can be set before it is entered."""
         self._written = trio.Event()
         """Set when the queue has been flushed."""
-        self._is_local = not config.bounds_loopback and is_loopback(self._host)
+        self._is_local = not config.bounds_loopback and is_local
         """Whether the peer is on this machine and may therefore be silent as long as with the official server."""
         self._packet_deadline = inf
         self._held_until = -inf

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import trio
 
+from spielleiter.server.config import is_loopback
 from spielleiter.server.errors import StartError
 from spielleiter.server.net.wire import stamp_arrivals
 
@@ -38,6 +39,14 @@ CONNECTION_ERRORS: Final = frozenset(
 """Errors of a single connection that ended before it was accepted, which some systems report here (see accept(2))."""
 RESERVE: Final = 64
 """Descriptors for everything except connections: files, the log, listening sockets, threads."""
+
+
+def is_from_this_machine(accepted: socket.socket, host: str) -> bool:
+    """Return whether the peer of an accepted connection, whose address is `host`, runs on this machine.
+
+    Only there can it have the address to which it has connected.
+    """
+    return is_loopback(host) or accepted.getsockname()[:1] == (host,)
 
 
 def listen(host: str, port: int, option: str = "--port") -> list[socket.socket]:

@@ -47,6 +47,19 @@ NOT_COUNTED = {"is_counted": False}
 SERVER_FAILED = game(1, None, verdict=Verdict.SERVER_FAILED, **NOT_COUNTED)
 
 
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--no-browser"], "--no-browser has no effect without --live"),
+        (["--live", "--server", "127.0.0.1:1"], "--live shows the games of the match's own server"),
+        (["--live", "--cluster", "local:1"], "--live shows games that are played on this machine"),
+    ],
+)
+def test_pages_of_running_games_are_refused_where_there_are_none(options: list[str], why: str, tmp_path: Path) -> None:
+    done = play(tmp_path, *options)
+    assert (done.exit_code, why in done.stderr) == (2, True), done.output
+
+
 def test_a_match_is_printed_and_saved(games: dict[int, GameRecord], tmp_path: Path) -> None:
     games[1] = game(1, 0, reason="", machine="pc01")
     games[3] = fault(3, 1, Verdict.CRASH, reason="ended by signal 11")

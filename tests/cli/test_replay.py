@@ -21,11 +21,12 @@ from spielleiter.game.blokus.pieces import Rotation, Shape
 from spielleiter.game.hase_und_igel.board import Board
 from spielleiter.game.hase_und_igel.state import HaseUndIgelState
 from spielleiter.protocol.messages import Memento
+from spielleiter.protocol.thinking import Candidate, Thinking
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.errors import StartError
 from spielleiter.server.replay import encode_replay
 from spielleiter.viewer.game_details import details_beside
-from spielleiter.viewer.game_json import describe_game
+from spielleiter.viewer.game_json import describe_game, describe_thinking
 from spielleiter.viewer.replay_files import load_replay
 from tests.cli.background import run
 from tests.documents import blocks
@@ -76,6 +77,16 @@ def test_one_ply_in_the_terminal_with_its_hints(saved: Path) -> None:
     start = run("replay", str(saved), "--text", "--ply", "0").stdout
     assert "turn 0, round 1" in start
     assert "last:" not in start
+
+
+def test_one_ply_in_the_terminal_with_what_the_program_thought(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    moves = (Candidate("a\u202e", 2.5), Candidate())
+    thought = Thinking(value=-1.5, texts=("one", "two"), numbers={"depth": 3.0}, moves=moves)
+    game = {**describe_game(load_replay(saved)), "thinking": [describe_thinking(ply, 0, thought) for ply in (1, 3)]}
+    monkeypatch.setattr("spielleiter.viewer.game_json.describe_game", lambda *_: game)
+    lines = run("replay", str(saved), "--text", "--ply", "3").stdout.splitlines()
+    said = ["value: -1.5", "depth: 3", "thinks: one", "thinks: two", r"candidate: a\u202e: 2.5", "candidate: 2"]
+    assert lines[2:8] == [f"     {each}" for each in said]
 
 
 def test_json_is_the_game_or_one_position(saved: Path) -> None:

@@ -64,3 +64,12 @@ def test_lines_about_one_move_are_bounded() -> None:
     game.thinking.note_request(0, 2, 2)
     game.say(0, value=-1)
     assert game.told[-1] == (2, 0, Thinking(value=-1.0))
+
+
+def test_naming_another_turn_in_each_line_lets_no_more_lines_be_read() -> None:
+    game = Told()
+    for ply in range(3):
+        game.thinking.note_request(0, ply, ply)
+    for number in range(MOST_LINES + 50):
+        game.say(0, turn=number % 3)
+    assert len(game.told) == MOST_LINES

@@ -32,7 +32,6 @@ from spielleiter.match.statistics import Sprt
 from spielleiter.match.summary import Summary, summarise
 from spielleiter.match.verdict import VERDICTS, Attempt, Verdict
 from tests.documents import read
-from tests.documents import rows as table_rows
 from tests.match.sample_records import fault, game, whole_match
 from tests.match.xunit import assert_is_xunit
 
@@ -100,11 +99,10 @@ def test_files_are_as_documented(tmp_path: Path, name: str) -> None:
     assert undocumented == set()
     rows = read_csv((tmp_path / "games.csv").read_bytes().decode())
     assert [row["game"] for row in rows] == [str(record.game) for record in records]
-    types = table_rows("docs/match.md", "type | columns")
-    columns = {name: kind for kind, names in types for name in re.findall(r"`([a-z0-9_]+)`", names)}
     for row in rows:
-        assert sorted(row) == sorted(columns)
-        for key, kind in columns.items():
+        assert list(row) == list(COLUMNS)
+        for key, kind in COLUMNS.items():
+            assert f"| `{key}` | {kind} |" in reference
             pattern = {"integer": r"\d+", "number": r"\d+(\.\d+)?(e-\d+)?"}.get(
                 kind.removesuffix(" or empty"), "(?s).+|"
             )
@@ -112,8 +110,9 @@ def test_files_are_as_documented(tmp_path: Path, name: str) -> None:
 
 
 def test_every_verdict_is_documented_with_its_column() -> None:
-    rows = table_rows("docs/match.md", "column | verdicts")
-    documented = {verdict: column for column, verdicts in rows for verdict in re.findall(r"`([a-z ]+)`", verdicts)}
+    reference = expand(read("docs/reference/files.md"))
+    table = reference.partition("### Verdicts")[2].partition("### ")[0]
+    documented = dict(re.findall(r"^\| `([a-z ]+)` \| ([a-z –]+) \|", table, re.MULTILINE))
     assert sorted(documented) == sorted(VERDICTS)
     for verdict, column in documented.items():
         side = summarise([fault(1, 0, verdict)]).programs[0]

@@ -18,8 +18,9 @@ from typing import Any
 
 import pytest
 
+from docs.generated_parts import expand
 from tests.cli.background import misuse
-from tests.documents import rows
+from tests.documents import read
 from tests.interpreter import PYTHON
 from tests.match.players import LIGHT, PORT_FILE
 from tests.match.refereed import write_late_replay
@@ -39,7 +40,7 @@ SECRETS = {
     for name in ("SPIELLEITER_PASSWORD", "GITHUB_TOKEN", "GITHUB_ENV", "GITHUB_PATH", "LC_SECRET")
 }
 ORDINARY = {"LANG": "C.UTF-8", "TZ": "Europe/Berlin", "JAVA_HOME": "/opt/java", "DISPLAY": ":7"}
-DOCUMENTED = {name for row in rows("docs/match.md", "variables") for name in re.findall(r"`([A-Z_]+)`", row[0])}
+DOCUMENTED = {"HOME", *re.findall(r"`([A-Z_]+)`", expand(read("docs/reference/program-variables.md")))}
 SCRIPT = """#!/bin/sh
 cat /proc/$$/environ > "$0.variables"
 { ls -A "$HOME" | wc -l; stat -c %a "$HOME"; } > "$0.home"

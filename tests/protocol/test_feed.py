@@ -23,6 +23,7 @@ EVENTS: list[feed.FeedEvent] = [
     feed.ErrorSent("r", None, "text", "<data/>"),
     feed.RequestChanged("r", None, None),
     feed.PauseChanged("r", True),
+    feed.LimitsChanged("r", (None, 2.0)),
     feed.GameStepped("r"),
     feed.GameEnded("r", "<data/>", ((0.5,), ())),
     feed.RoomClosed("r"),
@@ -36,7 +37,7 @@ def test_events_are_read_as_they_were_written() -> None:
     assert feed.decode_events(text) == EVENTS
     assert [each["event"] for each in json.loads(text)] == [
         "server", "roomOpened", "seatsChanged", "gameStarted", "movePlayed", "errorSent", "requestChanged",
-        "pauseChanged", "gameStepped", "gameEnded", "roomClosed", "stopping", "current",
+        "pauseChanged", "limitsChanged", "gameStepped", "gameEnded", "roomClosed", "stopping", "current",
     ]  # fmt: skip
 
 

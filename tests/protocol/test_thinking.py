@@ -15,6 +15,7 @@ from spielleiter.protocol.thinking import (
     LONGEST_NAME,
     LONGEST_TEXT,
     MOST_CELLS,
+    MOST_LINES,
     MOST_MOVE_CELLS,
     MOST_MOVES,
     MOST_NUMBERS,
@@ -152,6 +153,16 @@ def test_a_line_without_an_end_takes_no_memory() -> None:
     for _ in range(100):
         assert list(reader.read(b'{"thinking": 1, "text": "' + b"x" * 50_000)) == []
     assert [each.value for each in reader.read(b'"}\n{"thinking": 1, "value": 1}\n')] == [1.0]
+
+
+@pytest.mark.parametrize("line", [b'{"thinking": 1}', b'{"thinking": 2}', b'{"thinking": [[['])
+def test_a_flood_of_lines_is_not_read_until_the_next_request(line: bytes) -> None:
+    reader = ThinkingReader()
+    assert len(list(reader.read((line + b"\n") * 3 * MOST_LINES))) <= MOST_LINES
+    value = b'{"thinking": 1, "value": 1}\n'
+    assert list(reader.read(value)) == []
+    reader.note_request()
+    assert [each.value for each in reader.read(value)] == [1.0]
 
 
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.integers() | st.text(), st.lists))

@@ -71,6 +71,8 @@ class Mirror:
                 room.names, room.free_seats = names, free_seats
             case feed.PauseChanged(_, is_paused):
                 room.is_paused = is_paused
+            case feed.LimitsChanged(_, soft_timeouts):
+                room.soft_timeouts = soft_timeouts
             case feed.GameStarted(_, names, is_paused, soft_timeouts, position):
                 assert not room.record
                 room.names, room.is_paused, room.soft_timeouts = names, is_paused, soft_timeouts

@@ -20,6 +20,7 @@ from spielleiter.protocol.messages import (
     RoomMessage,
     Slot,
     StepRequest,
+    TimeoutRequest,
     UnreadableData,
 )
 from spielleiter.protocol.thinking import Thinking
@@ -125,6 +126,9 @@ class FeedHarness:
                     follower.queued = 0
             case 18 if len(self.followers) > 1 and self.chance.random() < 0.2:
                 self.lobby.drop(self.followers.pop().peer)
+            case 19 if rooms:
+                room, seat = self.chance.choice(rooms), self.chance.randrange(2)
+                self.admin.send(TimeoutRequest(room.id, seat, self.chance.random() < 0.5))
             case _ if waiting:
                 self.rooms.advance(0.001)
                 self.move(self.chance.choice(waiting))

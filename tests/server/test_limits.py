@@ -264,6 +264,15 @@ async def test_beyond_a_limit(row: Row, autojump_clock: object) -> None:
         assert [type(each).__name__ for each in harness.server_events if type(each) in REFUSALS].count(row.reason[0])
 
 
+OWN_ADDRESS = "192.0.2.1"
+"""The address on which the server has accepted: only programs on its own machine, such as its pages, can have it."""
+
+
+class _AtOwnAddress(socket.socket):
+    def getsockname(self) -> tuple[str, int]:
+        return OWN_ADDRESS, 13050
+
+
 @pytest.mark.parametrize(
     ("host", "settings", "reason", "reply"),
     [
@@ -271,6 +280,7 @@ async def test_beyond_a_limit(row: Row, autojump_clock: object) -> None:
         ("127.0.0.1", {"connections": 1}, "connections", "no more than 1 connection"),
         ("192.0.2.7", {"connections_per_address": 1}, "connections_per_address", "no more than 1 connection from one"),
         ("127.0.0.1", {"connections_per_address": 1}, None, "<protocol/>"),
+        (OWN_ADDRESS, {"connections_per_address": 1}, None, "<protocol/>"),
     ],
 )
 async def test_beyond_the_connections(host: str, settings: dict[str, int], reason: str | None, reply: str) -> None:
@@ -280,8 +290,8 @@ async def test_beyond_the_connections(host: str, settings: dict[str, int], reaso
     with near, other_near:
         other_near.setblocking(False)
         async with trio.open_nursery() as sessions:
-            server.admit(far, (host, 1), sessions)
-            server.admit(other_far, (host, 2), sessions)
+            server.admit(_AtOwnAddress(fileno=far.detach()), (host, 1), sessions)
+            server.admit(_AtOwnAddress(fileno=other_far.detach()), (host, 2), sessions)
             await wait_all_tasks_blocked()
             if reason is None:
                 other_near.sendall(b"<protocol><close/>")

@@ -27,7 +27,7 @@ class MetricsHarness:
         """The value of every metric by its name and labels."""
         return {
             sample.name + "".join(f" {value}" for value in sample.labels.values()): sample.value
-            for family in text_string_to_metric_families(self.metrics.text().decode())
+            for family in text_string_to_metric_families(self.metrics.text())
             for sample in family.samples
         }
 

@@ -185,6 +185,13 @@ def test_what_a_program_thinks_is_no_output(tmp_path: Path) -> None:
     assert second == (1, Thinking(turn=3, value=2.0))
 
 
+def test_a_flood_of_thoughts_is_not_read(tmp_path: Path) -> None:
+    flood = b'    1.000  {"thinking": 1}\n' * 500
+    assert outputs(tmp_path, MOVES, flood + b"    2.600  second\n") == ([[], ["second"]], None)
+    thoughts, _ = details_beside(tmp_path / "games" / "0001" / REPLAY).thoughts
+    assert len(thoughts) == 100
+
+
 @pytest.mark.parametrize(
     "record",
     [

@@ -62,8 +62,9 @@ class Chart {
     this.most = Math.max(largest, isLimitNear ? limit : 0, 1e-6) * 1.05;
     this.least = Math.min(...all, 0) * 1.05;
     const parts = [];
-    const step = Math.max(this.smallestStep, niceStep(this.most - this.least, 3));
-    for (let value = Math.ceil(this.least / step) * step; value <= this.most; value += step) {
+    const step = Math.max(this.smallestStep, niceStep(this.most - this.least, this.least < 0 ? 5 : 3));
+    for (let count = Math.ceil(this.least / step); count * step <= this.most; count += 1) {
+      const value = count * step || 0; // and not -0
       const y = this.y(value);
       parts.push(svg("line", { class: "chart-grid", x1: LEFT, x2: width - RIGHT, y1: y, y2: y }));
       parts.push(svg("text", { class: "chart-label", x: LEFT - 5, y: y + 4, "text-anchor": "end", text: this.format(value) }));

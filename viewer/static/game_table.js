@@ -37,8 +37,9 @@ class GameRow {
     setText(this.time, at ? moment(at) : "–");
     this.time.title = game.ended ? t("rooms.ended") : game.started ? t("rooms.started") : "";
     setText(this.game, game.title ?? game.gameType ?? "–");
-    setText(this.ply, Number.isInteger(game.ply) ? (Number.isInteger(game.turn) ? t("rooms.plyAndTurn", { ply: number(game.ply), turn: number(game.turn) }) : number(game.ply)) : "–");
-    setText(this.points, game.points?.length ? game.points.map((value) => number(value)).join(" : ") : "–");
+    const hasBegun = game.state !== "waiting";
+    setText(this.ply, hasBegun && Number.isInteger(game.ply) ? (Number.isInteger(game.turn) ? t("rooms.plyAndTurn", { ply: number(game.ply), turn: number(game.turn) }) : number(game.ply)) : "–");
+    setText(this.points, hasBegun && game.points?.length ? game.points.map((value) => number(value)).join(" : ") : "–");
     const state = game.isPaused ? "paused" : game.state;
     setText(this.state, localized(game.outcome?.words) || (state ? tOr(`room.state.${state}`, String(state)) : "–"));
     this.element.className = state ? `state-${state}` : "";

@@ -61,8 +61,10 @@ export function duration(seconds) {
   return `${number(seconds, seconds < 99.95 ? 1 : 0)} s`;
 }
 
+// Returns a date and time; of today the time only.
 export function moment(iso) {
   const date = new Date(iso);
   if (Number.isNaN(date.getTime())) return String(iso);
+  if (date.toDateString() === new Date().toDateString()) return new Intl.DateTimeFormat(current, { timeStyle: "short" }).format(date);
   return new Intl.DateTimeFormat(current, { dateStyle: "medium", timeStyle: "short" }).format(date);
 }

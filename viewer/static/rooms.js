@@ -66,7 +66,9 @@ export function roomsView() {
   const end = subscribe("/api/events", { rooms: (data) => show(data.rooms ?? data), pictures: (data) => table.picture(data) }, (text) => setText(connection, text));
   return {
     title: t("rooms.title"),
-    element: el("div", { class: "page" }, el("h1", { tabindex: "-1", text: t("rooms.title") }), connection, waiting, table.element, empty, earlierPart),
+    element: el("div", { class: "page" },
+      el("header", { class: "game-head" }, el("h1", { tabindex: "-1", text: t("rooms.title") }), el("a", { class: "as-button", href: address("beamer", 1), text: t("beamer.title") })),
+      connection, waiting, table.element, empty, earlierPart),
     dispose: end,
   };
 }

@@ -65,6 +65,7 @@ export function playView(from) {
     const name = el("input", { type: "text", name: "name", maxlength: 50, required: true, value: t("play.defaultName") });
     const clock = el("input", { type: "checkbox", name: "clock" });
     const errors = el("div");
+    const fromText = el("p", { text: from ? t("play.from", { ply: from.ply }) : "" });
     const update = () => {
       const entry = info.gameTypes.find((candidate) => candidate.gameType === game.value) ?? info.gameTypes[0];
       const before = opponent.value;
@@ -105,18 +106,20 @@ export function playView(from) {
     });
     const start = el("button", { type: "submit", class: "primary", text: t("play.start") });
     form.append(
-      from ? el("p", { text: t("play.from", { ply: from.ply }) }) : field(t("rooms.game"), game),
+      from ? fromText : field(t("rooms.game"), game),
       field(t("play.opponent"), opponent), field(t("play.player"), player), field(t("play.name"), name),
       el("label", { class: "form-row check" }, clock, el("span", { text: t("play.clock") })), start, errors);
     element.replaceChildren(el("h1", { tabindex: "-1", text: t("play.title") }), el("p", { text: t("play.explanation") }), form);
-    if (from) useGameOf(from, game, update);
+    if (from) useGameOf(from, game, update, fromText);
   };
   // the opponents on offer are those of the game that is played on
-  const useGameOf = async ({ kind, id }, game, update) => {
+  const useGameOf = async ({ kind, id, ply }, game, update, fromText) => {
     try {
       const found = await getJson(kind === "room" ? `/api/rooms/${encodeURIComponent(id)}` : `/api/replays/${encodeURIComponent(id)}`);
       game.value = found.gameType;
       update();
+      const position = new GameRecord(found).at(ply);
+      if (position) setText(fromText, t("play.fromTurn", { ply, turn: position.turn }));
     } catch {
       // the server answers with the reason when the game is started
     }

@@ -66,7 +66,7 @@ export const TEXTS = {
   "rooms.game": ["Spiel", "Game"],
   "rooms.ply": ["Zug", "Move"],
   "rooms.points": ["Punkte", "Points"],
-  "rooms.state": ["Zustand", "State"],
+  "rooms.state": ["Stand", "Status"],
   "rooms.time": ["Zeit", "Time"],
   "rooms.started": ["Beginn", "Beginning"],
   "rooms.ended": ["Ende", "End"],
@@ -183,6 +183,7 @@ export const TEXTS = {
   "play.defaultName": ["Mensch", "Human"],
   "play.clock": ["Mit Zeitbegrenzung für mich (immer in einem wartenden Spiel)", "With a time limit for me (always in a waiting game)"],
   "play.start": ["Spiel beginnen", "Start the game"],
+  "play.fromTurn": ["Das Spiel geht von der Stellung nach Zug {ply} (turn {turn}) aus weiter.", "The game continues from the position after move {ply} (turn {turn})."],
   "play.from": ["Das Spiel geht von der Stellung nach Zug {ply} aus weiter.", "The game continues from the position after move {ply}."],
 
   "command.java": ["Java-Programm", "program in Java"],
@@ -287,6 +288,7 @@ export const TEXTS = {
   "blokus.passed": ["{color} passt", "{color} passes"],
 
   "hui.track": ["Spielfeld", "Track"],
+  "hui.field": ["Feld {index}", "field {index}"],
   "hui.field.START": ["Start", "start"],
   "hui.field.GOAL": ["Ziel", "goal"],
   "hui.field.CARROT": ["Karottenfeld", "carrot field"],

@@ -82,7 +82,7 @@ export class ThinkingPanel {
     refill(this.texts, (thought?.texts ?? []).map((text) => el("li", { text })));
     refill(this.numbers, Object.entries(thought?.numbers ?? {}).map(([name, value]) => el("div", {}, el("dt", { text: name }), el("dd", { text: shortNumber(value) }))));
     const strongest = [...(thought?.cells ?? [])].sort((a, b) => Math.abs(b[2]) - Math.abs(a[2])).slice(0, NAMED_CELLS);
-    setText(this.cells, strongest.length ? t("thinking.cells", { list: strongest.map(([x, y, weight]) => `(${x}, ${y}) ${shortNumber(weight)}`).join(" · ") }) : "");
+    setText(this.cells, strongest.length ? t("thinking.cells", { list: strongest.map(([x, y, weight]) => `${this.board.nameOf?.([x, y]) ?? `(${x}, ${y})`}: ${shortNumber(weight)}`).join(" · ") }) : "");
     this.listMoves(thought?.moves ?? []);
     for (const part of [this.texts, this.numbers, this.moves, this.cells]) part.hidden = !part.firstChild;
     this.movesTitle.hidden = this.moves.hidden;

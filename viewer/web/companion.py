@@ -445,10 +445,12 @@ async def serve_replay(file: Path, on_listening: Callable[[str], None], ply: int
             page_port=pages.port,
             replays=str(file.parent),
             single=str(file),
+            log_level="error",
         )
+        log = stack.enter_context(logged_events(settings))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(server.run, games, None)
-            nursery.start_soon(Site(settings, server.stream.publish).serve, pages.sockets)
+            nursery.start_soon(Site(settings, log.publish).serve, pages.sockets)
             on_listening(f"{pages.url}#/replay/{quote(page_name(file.name), safe='')}/{ply}")
 
 

@@ -36,6 +36,8 @@ REQUEST_TIMEOUT: Final = 15.0
 FIRST_PAUSE: Final = 0.5
 """Seconds until a lost connection is opened again; each further attempt waits twice as long."""
 LONGEST_PAUSE: Final = 15.0
+REFUSED_PAUSE: Final = 600.0
+"""Seconds until a password that a server elsewhere has refused is tried again; others wait for each wrong one."""
 METRICS_AGE: Final = 1.0
 """Seconds for which an answer of the server with its figures is used again."""
 MOST_OBSERVED: Final = 64
@@ -55,6 +57,7 @@ NO_FEED: Final[Words] = {
     "en": "This server does not tell which games are played: only those that were prepared here, and those whose room "
     "is in the address, can be seen. Think times, free seats and hints of programs are not told.",
 }
+_REFUSED: Final = WebError(503, REFUSES_PASSWORD["de"], REFUSES_PASSWORD["en"])
 _OUT_OF_REACH: Final = WebError(
     503, "Der Spielserver ist gerade nicht zu erreichen.", "The game server cannot be reached at the moment."
 )
@@ -99,7 +102,7 @@ class GameServer:
         self._connect: Connect = connect or partial(open_transport, *address)
         self._admin: AdminClient | None = None
         """The connection over which the games are followed; None while there is none."""
-        self._metrics = b""
+        self._metrics = ""
         self._metrics_at = -METRICS_AGE
         self._asking_metrics = trio.Lock()
         self._tasks: trio.Nursery | None = None
@@ -111,33 +114,41 @@ class GameServer:
         async with trio.open_nursery() as self._tasks:
             pause, is_feed_sure = FIRST_PAUSE, self._is_own
             while self.has_feed:
-                self.games.notice = NOT_CONNECTED
+                if not self._refuses_password:
+                    self.games.connection_notice = NOT_CONNECTED
                 try:
                     async with self._administrator(self._edition.dialect) as admin:
                         async for event in await admin.follow():
                             self.games.apply(event, trio.current_time())
                             if isinstance(event, Current):
                                 self._admin, pause, is_feed_sure = admin, FIRST_PAUSE, True
-                                self.games.notice = NO_NOTICE
+                                self.games.connection_notice = NO_NOTICE
                                 self.has_answered.set()
                 except NoFeedError:
                     if not is_feed_sure:
                         self.has_feed = False
-                        self.games.notice = NO_FEED
+                        self.games.connection_notice = NO_FEED
                         break
                 except AuthenticationError:
-                    self.games.notice = REFUSES_PASSWORD
+                    self.games.connection_notice = REFUSES_PASSWORD
+                    if not self._is_own:
+                        pause = REFUSED_PAUSE
                 except ClientError:
-                    self.games.notice = NOT_CONNECTED
+                    self.games.connection_notice = NOT_CONNECTED
                 except Exception as error:  # a bug, or a server that tells what cannot be
-                    self.games.notice = NOT_CONNECTED
+                    self.games.connection_notice = NOT_CONNECTED
                     self._report_bug(error)
                 finally:
                     self._admin = None
                     self.has_answered.set()
                 await trio.sleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
+                pause = FIRST_PAUSE if pause == REFUSED_PAUSE else min(2 * pause, LONGEST_PAUSE)
             await trio.sleep_forever()
+
+    @property
+    def _refuses_password(self) -> bool:
+        """Whether the server has refused the password, so that no visitor lets it be sent again."""
+        return self.games.connection_notice == REFUSES_PASSWORD
 
     @property
     def is_connected(self) -> bool:
@@ -167,6 +178,9 @@ class GameServer:
         """Return what `ask` returns, over a connection of its own. Raises WebError, with this status for a refusal."""
         try:
             with trio.fail_after(REQUEST_TIMEOUT):
+                await self.has_answered.wait()  # whether it accepts the password
+                if self._refuses_password:
+                    raise _REFUSED
                 async with self._administrator(edition.dialect) as admin:
                     return await ask(admin)
         except RequestRefusedError as error:
@@ -220,7 +234,7 @@ class GameServer:
             raise unknown_room(room_id)
         await self._ask(game.edition, act, 409)
 
-    async def metrics(self) -> bytes:
+    async def metrics(self) -> str:
         """Return the figures of the server in the format of Prometheus, at most a second old. Raises WebError."""
         async with self._asking_metrics:
             if trio.current_time() - self._metrics_at >= METRICS_AGE:
@@ -228,7 +242,7 @@ class GameServer:
                     raise _OUT_OF_REACH
                 try:
                     with trio.fail_after(REQUEST_TIMEOUT):
-                        self._metrics = (await self._admin.metrics()).encode()
+                        self._metrics = await self._admin.metrics()
                 except (ClientError, trio.TooSlowError):
                     raise _OUT_OF_REACH from None
                 self._metrics_at = trio.current_time()
@@ -274,7 +288,7 @@ class GameServer:
                     self.games.add(game)
                     is_known.set()
                     async for data in observation:
-                        self.games.moves_played += game.observe(data, trio.current_time())
+                        self.games.observe(game, data, trio.current_time())
             finally:
                 del self._observed[game.id]
                 is_known.set()

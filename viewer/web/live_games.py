@@ -131,7 +131,7 @@ class LiveGame:
     @property
     def shown_names(self) -> tuple[str, str]:
         """What the players are called."""
-        return known_names(self.names, self.addresses)
+        return known_names(self.edition, self.names, self.addresses)
 
     def to_move(self, now: float) -> dict[str, Any] | None:
         """Return the seat whose move is requested, and for how many seconds; None if none is."""
@@ -262,7 +262,7 @@ class WatchedGame:
             return False
         self._seen_state = seen
         self._state_fields = {
-            "end": describe_end(self.game.record, self.game.addresses),
+            "end": describe_end(self.game.record, self.game.shown_names),
             "isPaused": self.game.is_paused,
             "state": self.game.phase,
             "players": describe_players(self.game.edition, self.game.shown_names),
@@ -337,7 +337,7 @@ class WatchedGame:
             "isPrepared": game.is_prepared,
             **_encoded(described),
             "thinking": [each.encoded for each in self._thinking.values()],
-            "end": describe_end(game.record, game.addresses),
+            "end": describe_end(game.record, game.shown_names),
             "source": "",
         }
 

@@ -15,18 +15,19 @@ import socket
 import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 import trio
 
-from spielleiter.client.client_errors import CannotConnectError
-from spielleiter.client.transport import Transport
 from spielleiter.common.process import hide_this_process, stop_signals
-from spielleiter.protocol.dialect import Dialect
 from spielleiter.server import events
 from spielleiter.server.log import line_writer, log_events, logged_kinds
 from spielleiter.viewer.web.page_settings import PageSettings
+
+if TYPE_CHECKING:
+    from spielleiter.client.transport import Transport
+    from spielleiter.protocol.dialect import Dialect
 
 READY: Final = b"ready\n"
 ANSWER_TIMEOUT: Final = 10.0
@@ -107,6 +108,9 @@ def _only_connection(sock: socket.socket, process: trio.CancelScope) -> Callable
 
     It is started again then, with a new connection.
     """
+    from spielleiter.client.client_errors import CannotConnectError
+    from spielleiter.client.transport import Transport
+
     left = [sock]
 
     async def connect(dialect: Dialect) -> Transport:

@@ -300,7 +300,7 @@ def _listed_replay(path: Path) -> dict[str, Any]:
     points = None if parts is None else known({"points": [part[1:2] for part in parts]}, "points", _BothPoints)
     names = _names(line)
     if names:
-        names = [shown_name(name) for name in known_names(names, known_addresses(line))]
+        names = [shown_name(name) for name in known_names(edition, names, known_addresses(line))]
     causes, winners = known(line, "causes", tuple[Cause, Cause]), known(line, "winners", _Winners)
     is_known = names and causes is not None and winners is not None
     return {

@@ -18,6 +18,7 @@ import secrets
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -48,7 +49,8 @@ from spielleiter.viewer.web.answers import (
     unknown_room,
 )
 from spielleiter.viewer.web.bodies import read_json
-from spielleiter.viewer.web.game_server import GameServer
+from spielleiter.viewer.web.followed_games import FollowedGames
+from spielleiter.viewer.web.game_server import REQUEST_TIMEOUT, GameServer
 from spielleiter.viewer.web.guard import client_share, may_take
 from spielleiter.viewer.web.live_games import Hub
 
@@ -164,6 +166,8 @@ class PersonSeat:
         self._join = join
         self._owns_room = owns_room
         self._has_asked = False
+        self._has_begun = trio.Event()
+        """Set once the pages can show the game."""
         self._position: State | None = None
         self._ply = 0
         self._commands = commands
@@ -180,7 +184,7 @@ class PersonSeat:
             with self._scope:
                 try:
                     async with server.player(self._edition) as player:
-                        player.watch = self._note
+                        player.watch = partial(self._note, server)
                         self._has_asked = True
                         await self._join(player)
                         self.is_settled.set()
@@ -195,12 +199,20 @@ class PersonSeat:
             with suppress(WebError):  # it is closed already
                 await server.cancel(self._room_id)
 
-    def _note(self, data: RoomData) -> None:
+    async def _begin(self, games: FollowedGames) -> None:
+        """Say that the game has begun, once the pages can show it: this connection knows it before they do."""
+        with trio.move_on_after(REQUEST_TIMEOUT):
+            await games.wait_for_start(self._room_id)
+        self._has_begun.set()
+        if self.state != "over":
+            self.state = "playing"
+            self._versions.publish()
+
+    def _note(self, server: GameServer, data: RoomData) -> None:
         match data:
             case WelcomeMessage(seat):
                 self._player = seat
-                self.state = "playing"
-                self._versions.publish()
+                server.start_soon(partial(self._begin, server.games))
             case Memento(state=state) if state != self._position:  # it is repeated when a game is resumed
                 self._ply += self._position is not None
                 self._position = state
@@ -208,6 +220,7 @@ class PersonSeat:
                 pass
 
     async def _respond(self, player: Player, state: State) -> None:
+        await self._has_begun.wait()
         self._request = self._ply, state
         self._request_data = describe_legal_moves(state, self._ply)
         self._versions.publish()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import random
 import socket
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
@@ -26,6 +27,7 @@ from spielleiter.server import events
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS, choose_default, choose_editions
 from spielleiter.server.errors import StartError
+from spielleiter.server.metrics import with_more_refusals
 from spielleiter.server.net.password_guard import PasswordGuard
 from spielleiter.viewer.game_json import edition_title
 from spielleiter.viewer.page import STATIC, bundle_modules
@@ -75,7 +77,9 @@ class Site:
         connect: Connect | None = None,
     ) -> None:
         self._settings = settings
-        self._publish = publish
+        self._publish_to_log = publish
+        self._refusals: Counter[tuple[str, str]] = Counter()
+        """The refusals of the pages by the class of the event and the reason, which the server does not know of."""
         self.games = FollowedGames(_editions_of(settings))
         edition = choose_default(None, self.games.editions) if settings.edition is None else EDITIONS[settings.edition]
         address = settings.host, settings.port
@@ -84,9 +88,9 @@ class Site:
         )
         self.hub = Hub(self.games)
         self.bodies = BodyBudget()
-        health = _health_routes(self.server)
+        health = _health_routes(self.server, self._refusals)
         self.health_app = application(health)
-        sessions = AdminSessions(settings.admin_password, self._new_guard(), settings.page_port, publish)
+        sessions = AdminSessions(settings.admin_password, self._new_guard(), settings.page_port, self._publish)
         store = ReplayStore(*settings.folders)
         routes: list[BaseRoute] = [
             *health,
@@ -105,6 +109,11 @@ class Site:
     def _new_guard(self) -> PasswordGuard:
         settings = self._settings
         return PasswordGuard(settings.password_attempts, settings.password_window, settings.password_delay)
+
+    def _publish(self, event: events.ServerEvent) -> None:
+        if refusal := events.REFUSALS.get(type(event)):
+            self._refusals[type(event).__name__, refusal.reason_of(event)] += 1
+        self._publish_to_log(event)
 
     def _report_bug(self, error: BaseException) -> None:
         self._publish(events.InternalError.of(error))
@@ -172,7 +181,7 @@ def application(routes: Sequence[BaseRoute], bodies: BodyBudget | None = None) -
     return app
 
 
-def _health_routes(server: GameServer) -> list[Route]:
+def _health_routes(server: GameServer, refusals: Mapping[tuple[str, str], int]) -> list[Route]:
     async def healthz(_request: Request) -> Response:
         """Text: whether new games can be played (200), or the server stops or cannot be reached (503)."""
         # whether new games can be played
@@ -182,7 +191,8 @@ def _health_routes(server: GameServer) -> list[Route]:
 
     async def show_metrics(_request: Request) -> Response:
         """The figures of the server, in the format of Prometheus."""
-        return Response(await server.metrics(), headers={"content-type": METRICS_TYPE})
+        text = with_more_refusals(await server.metrics(), refusals)
+        return Response(text, headers={"content-type": METRICS_TYPE})
 
     return [Route("/healthz", healthz), Route("/metrics", show_metrics)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
@@ -104,15 +105,26 @@ def random_mover(seed: int) -> Callable[[State], Move]:
 
 
 @contextmanager
-def started_server(folder: Path, viewer: str = "127.0.0.1:0") -> Iterator[Served]:
-    """Start a server whose files are in `folder` and whose pages are at `viewer`, and stop it in the end."""
+def started_server(folder: Path, viewer: str = "127.0.0.1:0", *, keeps_all: bool = True) -> Iterator[Served]:
+    """Start a server whose files are in `folder` and whose pages are at `viewer`, and stop it in the end.
+
+    It saves all games or, like a server without options, keeps the newest ones for the next one in this folder.
+    """
     replays = folder / "replays"
     replays.mkdir(exist_ok=True)
     command = [sys.executable, "-m", "spielleiter", "serve", "--port", "0", "--viewer", viewer, "--no-timeout"]
-    command += ["--password", PASSWORD, "--save-replay", str(replays), "--log-format", "json", "--seed", "1"]
+    command += ["--password", PASSWORD, "--log-format", "json", "--seed", "1"]
     command += ["--grace", "0.1"]  # some tests leave a game before its end
+    environment = dict(os.environ)
+    if keeps_all:
+        command += ["--save-replay", str(replays)]
+    else:
+        del environment["SPIELLEITER_RECENT_GAMES"]
+        environment |= dict.fromkeys(("XDG_DATA_HOME", "HOME", "LOCALAPPDATA"), str(folder))
     log = Log()
-    with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
         assert process.stdout is not None
         reader = threading.Thread(target=log.read, args=(process.stdout,), daemon=True)
         reader.start()

@@ -77,7 +77,7 @@ def test_a_live_game_is_shown_ply_by_ply(visit: Callable[..., Visit], served: Se
     for ply in range(4):
         expect_ply(page, ply)
         seen.append(cells_on(page))
-        expect(row.get_by_role("cell").nth(1)).to_have_text(str(ply))
+        expect(row.get_by_role("cell").nth(2)).to_have_text(f"{ply} (turn {ply})")
         page.get_by_role("button", name="Step").click()
     expect_ply(page, 4)
     expect(page.locator(".hints li")).to_have_text(HOSTILE_HINT)
@@ -92,7 +92,7 @@ def test_a_live_game_is_shown_ply_by_ply(visit: Callable[..., Visit], served: Se
     assert watching.accessibility_violations() == []  # with the pointer over a pressed button
     page.get_by_role("button", name="Resume").click()
     expect(page.locator(".end-text")).to_be_visible()
-    expect(row).to_contain_text("over")
+    expect(row).to_contain_text("broke a rule")
     served.join_players()
     replay = load_replay(served.replay_of(room))
     boards = [position["board"]["cells"] for position in describe_game(replay)["positions"]]

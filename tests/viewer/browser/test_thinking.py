@@ -80,7 +80,7 @@ def test_what_a_program_thinks_is_shown_while_it_thinks_and_in_the_replay(
         expect(panel.locator(".thought-texts li")).to_have_text("<img src=x onerror=alert(5)>\\u202e")
         expect(panel.locator(".thought-numbers > div")).to_have_text(["depth3"])
         expect(panel.locator(".thought-cells")).to_have_text(
-            "Marked most: (99, 99) 9 · (3, 4) 1 · (7, 8) -0.5 · (5, 6) 0.25"
+            "Marked most: (99, 99): 9 · (3, 4): 1 · (7, 8): -0.5 · (5, 6): 0.25"
         )
         expect(panel.locator(".thought-moves li")).to_have_text(["<i>first</i>: 2.5", "Move 2: 1000T"])
         expect(page.locator(".thought-mark")).to_have_count(3)

@@ -27,6 +27,7 @@ from spielleiter.server.app import Server
 from spielleiter.server.config import Config
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.room import Phase, Room
+from spielleiter.server.log import log_events, logged_kinds
 from spielleiter.server.net.wire import SocketWire
 from spielleiter.viewer.web.answers import Application
 from spielleiter.viewer.web.bodies import BodyBudget
@@ -139,7 +140,9 @@ class Pages:
         self._last_ended = ""
         self.server.stream.on(events.GameEnded, self._note_ended)
         settings = PageSettings.of(config, (host, GAME_PORT), SECRET, PORT)
-        self.site = Site(settings, self.server.stream.publish, self.connect)
+        stream = events.EventStream()  # not the server's, since the pages are another process
+        stream.subscribe(log_events(self.log, "json", "debug"), logged_kinds("debug"))
+        self.site = Site(settings, stream.publish, self.connect)
 
     async def get(self, path: str, headers: Mapping[str, str] | None = None, client: str = "127.0.0.1") -> Answer:
         return await call(self.site.app, "GET", path, {**self._cookie(), **(headers or {})}, client=client)

@@ -8,6 +8,8 @@ import pytest
 import trio
 from trio.testing import MockClock
 
+from spielleiter.client.admin import AdminClient
+from spielleiter.client.client_errors import AuthenticationError
 from spielleiter.client.responders import make_responder
 from spielleiter.server.core.room import Phase
 from spielleiter.viewer.web import administration
@@ -89,7 +91,13 @@ async def test_wrong_passwords_are_logged_counted_and_answered_late(autojump_clo
             assert (answer.status, "set-cookie" in answer.headers) == (403, False)
         assert len(pages.logged("request_refused")) == 4
         assert len(pages.logged("answer_delayed")) == 2
-        assert pages.server.stream.refusals["RequestRefused", "wrong_password"] == 4
+        transport = await pages.connect(pages.server.editions[GAME_TYPE].dialect)
+        with pytest.raises(AuthenticationError):  # at the game port
+            async with AdminClient(transport).running("falsch") as admin:
+                await admin.status()
+        figures = (await pages.get("/metrics")).body.decode()
+        assert 'spielleiter_refusals_total{reason="wrong_password",refused="request"} 5.0\n' in figures
+        assert 'spielleiter_refusals_total{reason="password_guessing",refused="password"} 2.0\n' in figures
         assert "falsch" not in pages.log.getvalue()
         before = trio.current_time()
         assert before > 0

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 
 import pytest
 import trio
+from msgspec import structs
 from trio.testing import MockClock
 
 from spielleiter.client.responders import make_responder
 from spielleiter.protocol.feed import (
     Current,
+    ErrorSent,
     FeedEvent,
     GameEnded,
     GameStarted,
+    LimitsChanged,
     MovePlayed,
     OfferedEdition,
     PauseChanged,
@@ -33,7 +36,8 @@ from spielleiter.protocol.thinking import Thinking
 from spielleiter.server import events
 from spielleiter.server.core.room import Room
 from spielleiter.server.editions import EDITIONS, choose_editions
-from spielleiter.viewer.web.followed_games import ENDED_GAMES, MOST_TOLD, FollowedGames
+from spielleiter.viewer.web.followed_games import ENDED_GAMES, MOST_GAMES, MOST_TOLD, TOO_MUCH, FollowedGames
+from spielleiter.viewer.web.live_games import NO_NOTICE
 from tests.viewer.web.pages import Pages, open_pages
 
 EDITION = EDITIONS["blokus-2027"]
@@ -192,6 +196,72 @@ def test_what_cannot_be_read_costs_one_game_its_further_positions(text: str) -> 
     assert game is not None
     assert (len(game.record), game.ply) == (2, 3)
     assert games.find("two") is not None
+
+
+def test_a_server_can_fill_neither_the_memory_nor_the_list() -> None:
+    """Whatever is left out is said."""
+    (move,) = moves("one", 1)
+    assert isinstance(move, MovePlayed)
+    floods: list[Iterator[FeedEvent]] = [
+        (opened(str(number)) for number in range(MOST_GAMES + 1)),
+        iter([opened("x" * 1000)]),
+        (move for _ in range(MOST_TOLD + 1)),
+        (MovePlayed("one", 1, 1, move.move, 0.5, ("x" * 1_000_000,)) for _ in range(17)),
+        (ErrorSent("one", 0, "x" * 1_000_000) for _ in range(17)),
+    ]
+    for flood in floods:
+        games = following(opened("one"), started("one"))
+        assert games.notice == NO_NOTICE
+        for event in flood:
+            games.apply(event, 20.0)
+        assert games.notice == TOO_MUCH
+        assert len(games.listed(2 * MOST_GAMES)) <= MOST_GAMES
+        game = games.find("one")
+        assert game is not None
+        assert max(map(len, game.think_times)) <= MOST_TOLD
+        assert len(game.record) <= MOST_TOLD
+        for event in (described(), Current()):
+            games.apply(event, 30.0)
+        assert games.notice == NO_NOTICE
+
+
+def test_all_games_together_have_a_bound() -> None:
+    """Those that are told later get no positions, until others have ended."""
+    rooms = [str(number) for number in range(18)]
+    games = following(*(event for room in rooms for event in (opened(room), started(room))))
+    for room in rooms:
+        for _ in range(15):
+            games.apply(ErrorSent(room, 0, "x" * 1024 * 1024), 20.0)
+    assert games.notice == TOO_MUCH
+    for room in rooms:
+        games.apply(RoomClosed(room), 20.0)
+    for event in (described(), opened("one"), started("one"), *moves("one", 2), Current()):
+        games.apply(event, 30.0)
+    found = games.find("one")
+    assert found is not None
+    assert (len(found.record), games.notice) == (3, NO_NOTICE)
+
+
+def test_what_programs_think_has_a_bound() -> None:
+    """What is told again takes the place of what was told before."""
+    long = Thinking(texts=("x" * 1_000_000,))
+    thoughts = [ThinkingChanged("one", ply, 0, long) for ply in (-1, MOST_TOLD, *range(20), *range(10))]
+    games = following(opened("one"), started("one"), *thoughts, *moves("one", 2))
+    game = games.find("one")
+    assert game is not None
+    assert (list(game.thinking), len(game.record)) == (list(range(16)), 3)
+
+
+def test_limits_that_an_administrator_has_switched_off_are_not_shown() -> None:
+    games = following(opened("one"), started("one"), LimitsChanged("one", (None, 2.0)))
+    assert games.listed(1)[0].soft_limit == 2.0
+    games.apply(LimitsChanged("one", (None, None)), 20.0)
+    assert games.listed(1)[0].soft_limit is None
+
+
+def test_names_are_shortened() -> None:
+    games = following(structs.replace(opened("one"), names=("x" * 1000, "y")))
+    assert [len(name) for name in games.listed(1)[0].names] == [80, 1]
 
 
 def test_ended_games_are_kept_for_a_while_and_the_others_only_while_their_room_exists() -> None:

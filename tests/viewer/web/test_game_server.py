@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
+import random
+
 import trio
 from trio.testing import MockClock, memory_stream_pair
 
 from spielleiter.client.transport import Transport
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.feed import OfferedEdition, RoomOpened, ServerDescribed
-from spielleiter.viewer.web.game_server import MOST_OBSERVED
+from spielleiter.protocol.messages import ErrorMessage, Memento
+from spielleiter.viewer.web.followed_games import MOST_TOLD, TOO_MUCH, FollowedGame
+from spielleiter.viewer.web.game_server import MOST_OBSERVED, REFUSED_PAUSE
 from spielleiter.viewer.web.page_settings import PageSettings
 from spielleiter.viewer.web.site import Site
+from tests.viewer.web.pages import GAME_TYPE, JSON, call, open_pages
 
 SETTINGS = PageSettings(host="elsewhere", port=1, secret="geheim", is_own=False)
 
@@ -49,3 +55,38 @@ async def test_an_edition_of_another_game_type_is_left_out() -> None:
     for room, name in (("one", "blokus-2027"), ("two", "blokus-2021-r3")):
         games.apply(RoomOpened(room, name, False, ("A", "B"), 0, (None, None)), 0.0)
     assert list(games.editions) == ["swc_2021_blokus"]
+
+
+async def test_a_password_that_was_refused_is_not_sent_again_by_visitors(autojump_clock: MockClock) -> None:
+    """Each wrong one makes everybody at the address of the pages wait longer."""
+    async with open_pages() as pages:
+        site = Site(SETTINGS, lambda _event: None, pages.connect)
+        pages.nursery.start_soon(site.server.run)
+
+        async def click() -> int:
+            form = {"opponent": {"strategy": "greedy"}, "gameType": GAME_TYPE}
+            return (await call(site.app, "POST", "/api/seat", JSON, json.dumps(form).encode())).status
+
+        assert [await click() for _ in range(5)] == [503] * 5
+        await trio.sleep(REFUSED_PAUSE - 60)
+        assert await click() == 503
+        assert len(pages.logged("request_refused")) == 1
+        await trio.sleep(120)
+        assert await click() == 503
+        assert len(pages.logged("request_refused")) == 2
+
+
+async def test_positions_that_an_observer_is_sent_for_ever_are_not_kept() -> None:
+    games = Site(SETTINGS, lambda _event: None).games
+    edition = games.editions[GAME_TYPE]
+    start = edition.game.new_state(random.Random(1))
+    later = start.play(next(iter(start.generate_legal_moves())))
+    game = FollowedGame("one", edition, ("", ""))
+    games.add(game)
+    for number in range(MOST_TOLD):
+        games.observe(game, Memento((start, later)[number % 2], ("x" * 1000, "")), 0.0)
+        games.observe(game, ErrorMessage("x" * 1000), 0.0)
+    found = games.find("one")
+    assert found is not None
+    assert (len(found.record), found.ply, len(found.names[0])) == (MOST_TOLD, MOST_TOLD // 2 - 1, 80)
+    assert games.notice == TOO_MUCH

@@ -64,6 +64,16 @@ async def test_a_person_plays_a_whole_game_against_a_builtin_player(game_type: s
         assert moves == sum(each["player"] == player for each in game["plies"])
 
 
+async def test_a_page_that_is_told_that_the_game_has_begun_finds_its_positions(autojump_clock: MockClock) -> None:
+    """The person's connection knows it before the list of games does."""
+    async with open_pages() as pages:
+        taken = (await pages.post("/api/seat", {"opponent": {"strategy": "greedy"}, "gameType": GAME_TYPE})).json
+        stream = await pages.open(f"/api/seat/{taken['seat']}/events")
+        await stream.until("seat", lambda seat: seat["state"] == "playing")
+        assert (await pages.get(f"/api/rooms/{taken['room']}")).json["positions"] != []
+        await stream.until("request", lambda request: request["moves"])
+
+
 async def test_a_person_has_no_clock_unless_asked_for() -> None:
     async with open_pages() as pages:
         for clock in (False, True):

@@ -104,6 +104,11 @@ class Track {
       svg("text", { x: 0.1, y: 0.28, class: "field-index", text: field.index }));
   }
 
+  // Returns what a field is called.
+  nameOf([index]) {
+    return t("hui.field", { index });
+  }
+
   // Returns where the middle of a field is drawn, or null if there is none.
   centerOf([index, row]) {
     if (row !== 0 || index >= this.track.length) return null;

@@ -3,7 +3,8 @@
 // A drawing module is an object with
 // - name: the value of `game.game`,
 // - createBoard(game, {isInput, onField}): an object with `element` and `show(position, {legal, illegal, previous, better})`,
-//   and, if cells can be marked on it, `centerOf([x, y])`: the middle of a cell in the units of `element`, or null,
+//   and, if cells can be marked on it, `centerOf([x, y])`: the middle of a cell in the units of `element`, or null; and
+//   `nameOf([x, y])`, if it is not called (x, y),
 // - createThumbnail(), if a list shows small pictures: an object with `element` and `show(picture)`,
 // - createPlayerDetails(game): an object with `element` and `show(position, player, isEnded)`,
 // - describeMove(position), describeSide(sideToMove), pieceName(piece) and, if points are not simply points, pointsText(position, player); colorsOf(position, player), if a player has colours.
