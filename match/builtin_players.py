@@ -8,6 +8,7 @@ player's generator is kept here, between its moves. If a worker ends, the move i
 
 from __future__ import annotations
 
+import os
 import pickle
 import subprocess
 import sys
@@ -105,7 +106,8 @@ class PoolPlayer:
         think_time = self._think_time = ThinkTime()
         request = encode((self.strategy, self.generator, state, self.wait))
         how = ""
-        async with self._pool.slots:
+        await self._pool.acquire_slot()
+        try:
             for deaths in range(MAX_DEATHS):
                 if deaths > 1:
                     await trio.sleep(self._pool.restart_pause)
@@ -129,6 +131,8 @@ class PoolPlayer:
                     self.cut_searches += was_cut
                     think_time.end(seconds, cpu_seconds)
                     return ChosenMove(move, started_at, seconds, cpu_seconds, problem)
+        finally:
+            self._pool.release_slot()
         raise MachineError(
             "the processes that compute the moves of built-in players end again and again "
             f"(the last one {how}); see whether this machine has enough memory, then resume the match"
@@ -182,9 +186,19 @@ class ThinkingPool:
 
     def __init__(self, max_workers: int, restart_pause: float) -> None:
         self.restart_pause = restart_pause
-        self.slots = trio.Semaphore(max_workers)
-        """To be acquired before a worker is asked for."""
+        self._slots = trio.Semaphore(max_workers)
         self._idle: list[_Worker] = []
+
+    async def acquire_slot(self) -> None:
+        """Wait for the right to ask for a worker, which has to be given back with `release_slot`."""
+        try:
+            self._slots.acquire_nowait()  # without a turn of the event loop
+        except trio.WouldBlock:
+            await self._slots.acquire()
+
+    def release_slot(self) -> None:
+        """Give that right back."""
+        self._slots.release()
 
     @asynccontextmanager
     async def worker(self) -> AsyncIterator[_Worker]:
@@ -255,10 +269,15 @@ class _Worker:
 
     async def ask(self, request: bytes) -> Any:
         """Return the answer to `request`. Raises _WorkerEndedError."""
-        assert self.process.stdin is not None
+        stdin = self.process.stdin
+        assert stdin is not None
         try:
-            await self.process.stdin.send_all(request)
-        except trio.BrokenResourceError:
+            if sys.platform != "win32" and isinstance(stdin, trio.lowlevel.FdStream):
+                with suppress(BlockingIOError):
+                    request = request[os.write(stdin.fileno(), request) :]  # without a turn of the event loop
+            if request:
+                await stdin.send_all(request)
+        except (trio.BrokenResourceError, BrokenPipeError):
             raise _WorkerEndedError from None
         return await self.receive(tuple)
 

@@ -43,6 +43,7 @@ serve\\ *)
 play\\ *) shift; exec "${{real[@]}}" play --port {port} "$@" ;;
 admin\\ *) name=$2; shift 2; exec "${{real[@]}}" admin "$name" --port {port} "$@" ;;
 match\\ *--resume*) exec "${{real[@]}}" "$@" ;;
+match\\ *--live*) exec "${{real[@]}}" "$@" --no-browser -n 2 --seed 1 {long_limits} ;;
 match\\ *) exec "${{real[@]}}" "$@" -n 2 --seed 1 {long_limits} ;;
 check\\ *) exec "${{real[@]}}" "$@" --start-timeout {start_timeout} {long_limits} ;;
 replay\\ *--*) exec "${{real[@]}}" "$@" ;;
