@@ -8,6 +8,7 @@ end of the stream, and `CLOSING_TIME` seconds to take them and to close. Replays
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import socket
 import sys
@@ -20,7 +21,6 @@ from typing import TYPE_CHECKING, TextIO, TypeAlias
 import trio
 from msgspec import Struct, structs
 
-from spielleiter.common.errors import os_error_text
 from spielleiter.common.files import write_whole
 from spielleiter.common.own_version import own_version
 from spielleiter.common.text import count_text
@@ -149,13 +149,12 @@ class Server:
             results_file = results_file or config.replay_directory / RESULTS_NAME
         elif config.recent_directory is not None:
             try:
-                # for the eyes of this user only, since there are names of players in it
-                config.recent_directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+                _make_private(config.recent_directory)  # since there are names of players in it
                 return Archive(
                     config.recent_directory, results_file, self.editions, self.stream, most_games=config.recent_games
                 )
             except OSError as error:
-                why = f"{config.recent_directory}: cannot be made ({os_error_text(error)})"
+                why = f"{config.recent_directory}: cannot be used ({error.strerror or error})"
             except StartError as error:
                 why = str(error).removeprefix("saveReplay ")
             ignored = f"recentGames ({why})"
@@ -383,6 +382,18 @@ Companion: TypeAlias = Callable[
 It is called before the server accepts anything, with the server, its port, the pauses of the garbage collector, and a
 function that says whether the server has begun to stop. It may raise StartError.
 """
+
+
+def _make_private(folder: Path) -> None:
+    """Make a folder that only this user can open, unless it is there already. Raises OSError."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if sys.platform == "win32":
+        return
+    status = folder.stat()
+    if status.st_uid != os.geteuid():  # whose owner could have root write through links
+        raise PermissionError(errno.EPERM, "it belongs to another user")
+    if status.st_mode & 0o077:
+        folder.chmod(0o700)
 
 
 async def serve(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import io
+import os
 import socket
 import sys
 from collections.abc import Callable
@@ -197,10 +198,24 @@ async def test_recent_games_are_kept_for_the_next_start_and_never_needed(tmp_pat
     (tmp_path / "file").touch()
     async with serving(recent_directory=tmp_path / "file" / "recent") as harness:
         (line,) = harness.logged("setting_ignored")
-        assert line["setting"].startswith(f"recentGames ({tmp_path / 'file' / 'recent'}: cannot be made (")
+        assert line["setting"].startswith(f"recentGames ({tmp_path / 'file' / 'recent'}: cannot be used (")
     assert await start(recent_directory=folder, results_file=tmp_path) == (
         f"results {tmp_path}: cannot be written to (Is a directory)"
     )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders have no modes there")
+async def test_the_folder_of_recent_games_is_for_nobody_else(tmp_path: Path) -> None:
+    folder = tmp_path / "recent"
+    folder.mkdir()
+    folder.chmod(0o777)
+    async with serving(recent_directory=folder):
+        assert folder.stat().st_mode & 0o777 == 0o700
+    if os.geteuid() == 0:
+        os.chown(folder, 12345, -1)
+        async with serving(recent_directory=folder) as harness:
+            (line,) = harness.logged("setting_ignored")
+        assert line["setting"] == f"recentGames ({folder}: cannot be used (it belongs to another user))"
 
 
 @pytest.mark.parametrize("stamps", [True, False])

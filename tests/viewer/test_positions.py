@@ -116,6 +116,14 @@ def test_a_game_without_a_view_is_a_table() -> None:
         assert describe_illegal_move(Nim(rest), move, "no") is None
 
 
+def test_small_pictures_show_the_colours_of_the_board_or_how_far_the_pawns_are() -> None:
+    board = view_of(BLOKUS[5]).picture(BLOKUS[5])
+    assert board == {"width": 20, "cells": describe_position(BLOKUS[5], 5)["board"]["cells"]}
+    start = EDITIONS["hase-und-igel-2018"].game.new_state(random.Random(1))
+    assert view_of(start).picture(start) == {"goal": 64, "fields": [0, 0]}
+    assert view_of(Nim()).picture(Nim()) is None
+
+
 def test_the_last_move_of_blokus_is_shown_and_found_if_it_was_not_written_down() -> None:
     for ply, (before, after) in enumerate(pairwise(BLOKUS), 1):
         old, shown = describe_position(before, ply - 1), describe_position(after, ply, before)

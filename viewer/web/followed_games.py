@@ -369,11 +369,15 @@ class FollowedGames:
         """Take note of what an observer of `game` is sent; `now` is the present instant in seconds."""
         before = game.size
         self._cut_if_full(game)
-        is_waiting = game.phase == "waiting"
+        phase = game.phase
         self.moves_played += game.observe(data, now)
         self._note_size(game, before)
-        if is_waiting:
+        if phase == "waiting" and isinstance(data, Memento):
+            if data.state.turn == 0:  # otherwise it began some time before
+                game.started_at = self._now().isoformat(timespec="seconds")
             self._note_progress()
+        if phase != "over" and game.phase == "over":
+            game.ended_at = self._now().isoformat(timespec="seconds")
 
     def _apply_to(self, game: FollowedGame | None, event: FeedEvent, now: float) -> None:
         if game is not None:

@@ -23,7 +23,8 @@ from spielleiter.server.net.sockets import accept
 from spielleiter.viewer.web.answers import Application
 
 SEND_TIMEOUT: Final = 10.0
-"""Seconds within which a client must take what it was sent."""
+"""Seconds within which a client must take what it was sent, or each `_SEND_SIZE` bytes of it."""
+_SEND_SIZE: Final = 64 * 1024
 IDLE_TIMEOUT: Final = 10.0
 """Seconds for the head of a request, the first one and any further one on the same connection."""
 _LINGER: Final = 1.0
@@ -242,8 +243,9 @@ class _HttpConnection:
         if not data:
             return
         try:
-            with trio.fail_after(SEND_TIMEOUT):
-                await self._stream.send_all(data)
+            for start in range(0, len(data), _SEND_SIZE):
+                with trio.fail_after(SEND_TIMEOUT):
+                    await self._stream.send_all(memoryview(data)[start : start + _SEND_SIZE])
         except (trio.TooSlowError, trio.BrokenResourceError, trio.ClosedResourceError):
             self._scope.cancel()
             await trio.sleep_forever()

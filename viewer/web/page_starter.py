@@ -106,6 +106,8 @@ def forked_starter() -> Iterator[Starter]:
 
     Raises StartError.
     """
+    # whoever started this process may have ignored it, and then nobody can wait for what is forked
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     ours, theirs = socket.socketpair(type=socket.SOCK_SEQPACKET)
     with ours, theirs:
         try:
@@ -128,6 +130,10 @@ def _serve(channel: socket.socket) -> None:
     os.setpgid(0, 0)  # Ctrl-C is for the server
     for number in stop_signals():
         signal.signal(number, signal.SIG_IGN)
+    # what the server had opened before, such as the lock of a match's folder, is not for the pages
+    kept = channel.fileno()
+    os.closerange(_STANDARD_ERROR + 1, kept)
+    os.closerange(max(_STANDARD_ERROR, kept) + 1, os.sysconf("SC_OPEN_MAX"))
     while os.open(os.devnull, os.O_RDWR) <= _STANDARD_ERROR:  # the server was started without some of these
         pass
     while True:

@@ -7,6 +7,7 @@ a bounded share of the processor from the games. What is kept in memory is bound
 
 from __future__ import annotations
 
+import math
 import os
 import secrets
 import time
@@ -57,6 +58,10 @@ from spielleiter.viewer.web.bodies import body_of
 
 MOST_LISTED: Final = 500
 """The maximum number of replays in the list, and of games of a match."""
+MOST_NEWEST: Final = 100
+"""The maximum number of replays in the list of the newest ones."""
+NEWEST_AGE: Final = 1.0
+"""Seconds for which that list is used again."""
 MOST_MATCHES: Final = 50
 MOST_OPEN: Final = 8
 """The number of replays that are kept in memory, and of dropped files that are remembered."""
@@ -119,12 +124,19 @@ class ReplayStore:
         self._clock = clock
         self._reading = trio.CapacityLimiter(1)
         self._not_before = 0.0
+        self._listing = trio.Lock()
+        self._newest: list[dict[str, Any]] = []
+        self._newest_at = -math.inf
         self._open: OrderedDict[tuple[str, object], OpenReplay] = OrderedDict()
         self._dropped: OrderedDict[str, OpenReplay] = OrderedDict()
 
     async def newest(self, most: int) -> dict[str, Any]:
-        """Return the newest replays of the replay folder, at most `most`, as a JSON object."""
-        return await self._in_thread(lambda: {"replays": self._list_replays(most)})
+        """Return the newest replays of the replay folder, at most `most`, as a JSON object; a second old at most."""
+        async with self._listing:  # a class that opens its pages at once reads the folder once
+            if trio.current_time() - self._newest_at >= NEWEST_AGE:
+                self._newest = await self._in_thread(lambda: self._list_replays(MOST_NEWEST))
+                self._newest_at = trio.current_time()
+        return {"replays": self._newest[:most]}
 
     async def find_room(self, room_id: str) -> dict[str, Any]:
         """Return the replays of the game that was played in this room, as a JSON object: one or none."""
@@ -381,7 +393,7 @@ def replay_routes(store: ReplayStore) -> list[BaseRoute]:
         if room := request.query_params.get("room"):
             return json_response(await store.find_room(room))
         if "newest" in request.query_params:
-            return json_response(await store.newest(min(whole_number(request, "newest"), MOST_LISTED)))
+            return json_response(await store.newest(whole_number(request, "newest")))
         return json_response(await store.listed())
 
     async def replay(request: Request) -> Response:

@@ -11,7 +11,7 @@ from trio.testing import MockClock, memory_stream_pair
 from spielleiter.client.transport import Transport
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.feed import OfferedEdition, RoomOpened, ServerDescribed
-from spielleiter.protocol.messages import ErrorMessage, Memento
+from spielleiter.protocol.messages import ErrorMessage, Memento, Result
 from spielleiter.viewer.web.followed_games import MOST_TOLD, TOO_MUCH, FollowedGame
 from spielleiter.viewer.web.game_server import MOST_OBSERVED, REFUSED_PAUSE
 from spielleiter.viewer.web.page_settings import PageSettings
@@ -90,3 +90,18 @@ async def test_positions_that_an_observer_is_sent_for_ever_are_not_kept() -> Non
     assert found is not None
     assert (len(found.record), found.ply, len(found.names[0])) == (MOST_TOLD, MOST_TOLD // 2 - 1, 80)
     assert games.notice == TOO_MUCH
+
+
+async def test_the_times_of_an_observed_game_are_those_at_which_it_was_seen_to_begin_and_to_end() -> None:
+    """A server without a feed does not tell them. When a game began that was already played is not known."""
+    games = Site(SETTINGS, lambda _event: None).games
+    edition = games.editions[GAME_TYPE]
+    start = edition.game.new_state(random.Random(1))
+    later = start.play(next(iter(start.generate_legal_moves())))
+    for room, first in (("from the start", start), ("joined later", later)):
+        game = FollowedGame(room, edition, ("A", "B"))
+        games.add(game)
+        games.observe(game, Memento(first), 0.0)
+        assert (game.started_at != "", game.ended_at) == (first is start, "")
+        games.observe(game, Result(edition.dialect.score_definition, (), ()), 1.0)
+        assert game.ended_at != ""

@@ -193,6 +193,24 @@ async def test_a_client_that_does_not_read_waits_alone_and_is_disconnected(mock_
     await other.aclose()
 
 
+async def test_a_client_with_a_slow_line_gets_a_whole_file(mock_clock: MockClock) -> None:
+    async def file(_scope: Scope, _receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": b"x" * 2_000_000})
+
+    async with running(file) as server, await server.connect(receives=4096) as stream:
+        await stream.send_all(LAST_REQUEST)
+        received = since_pause = 0
+        while data := await stream.receive_some():
+            received += len(data)
+            since_pause += len(data)
+            if since_pause > 200_000:
+                await wait_all_tasks_blocked(0.01)
+                mock_clock.jump(SEND_TIMEOUT / 2)
+                since_pause = 0
+        assert received > 2_000_000
+
+
 _HEAD = b"GET / HTTP/1.1\r\nHost: x\r\n"
 _KEY = b"dGhlIHNhbXBsZSBub25jZQ=="
 _UPGRADES = [

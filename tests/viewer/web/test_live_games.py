@@ -349,6 +349,19 @@ async def test_the_list_is_sent_when_it_has_changed_and_at_most_ten_times_a_seco
     assert watch.lists == lists
 
 
+async def test_small_pictures_come_with_the_list_and_once_a_second(watch: Watch, autojump_clock: MockClock) -> None:
+    source = watch.list_page()
+    pictures = []
+    start = trio.current_time()
+    while trio.current_time() < start + 3:
+        events = (await source.next_frame()).decode().strip().split("\n\n")
+        found = [event.partition("\ndata: ")[2] for event in events if event.startswith("event: pictures\n")]
+        pictures += [json.loads(data)["one"]["cells"] for data in found]
+        watch.game.play()
+    assert 3 <= len(pictures) <= 4
+    assert [400 - cells.count(".") for cells in pictures] == sorted({400 - cells.count(".") for cells in pictures})
+
+
 async def test_each_page_gets_everything_first_and_then_what_is_new(watch: Watch, autojump_clock: MockClock) -> None:
     watch.game.play(2)
     slow = watch.game_page()

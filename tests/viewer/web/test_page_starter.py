@@ -103,3 +103,31 @@ def test_the_starter_ends_with_its_server_even_if_the_pages_do_not_answer(tmp_pa
         started[-1].suspend()
         server.kill()
         assert psutil.wait_procs(started, timeout=HANG_TIMEOUT)[1] == []
+
+
+HEIR = """
+import os, signal, sys
+assert sys.platform == "linux"  # for mypy
+
+import trio
+from spielleiter.programs.supervision import find_descendants
+from spielleiter.viewer.web.page_starter import forked_starter
+
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # as some services start their programs
+with open(sys.argv[1], "w"), forked_starter() as starter:
+    async def start() -> None:
+        pages = await starter.start()
+        await pages.stream.aclose()
+        print(await pages.wait())
+
+    trio.run(start)
+    trio.run(start)
+    (pid,) = find_descendants(os.getpid())
+    print(sys.argv[1] in [os.path.realpath(f"/proc/{pid}/fd/{each}") for each in os.listdir(f"/proc/{pid}/fd")])
+"""
+
+
+@pytest.mark.slow
+def test_the_starter_inherits_neither_files_nor_how_signals_are_handled(tmp_path: Path) -> None:
+    command = [sys.executable, "-P", "-c", HEIR, str((tmp_path / "lock").resolve())]
+    assert subprocess.run(command, text=True, capture_output=True, check=True).stdout.split() == ["0", "0", "False"]

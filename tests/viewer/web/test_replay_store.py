@@ -17,7 +17,7 @@ from trio.testing import MockClock
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.web import replay_store
 from spielleiter.viewer.web.answers import WebError
-from spielleiter.viewer.web.replay_store import REST, ReplayStore
+from spielleiter.viewer.web.replay_store import MOST_WAITING, NEWEST_AGE, REST, ReplayStore
 from tests.viewer.replay_files import played, replay_of
 from tests.viewer.web.pages import GAME_TYPE, Answer, Pages, call, open_pages
 from tests.viewer.web.test_live_games import play_game
@@ -238,6 +238,25 @@ async def test_missing_folders_have_no_replays(tmp_path: Path) -> None:
     nothing: dict[str, Any] = {"replays": [], "matches": [], "tournaments": []}
     assert await nowhere.listed() == {"isKept": True, **nothing}
     assert await ReplayStore(None, None).listed() == {"isKept": False, **nothing}
+
+
+async def test_a_class_that_opens_its_pages_at_once_reads_the_folder_once(
+    tmp_path: Path, autojump_clock: MockClock
+) -> None:
+    store = ReplayStore(tmp_path, None)
+    found: list[dict[str, Any]] = []
+
+    async def open_page() -> None:
+        found.append(await store.newest(20))
+
+    (tmp_path / "a.xml").touch()
+    async with trio.open_nursery() as pages:
+        for _ in range(4 * MOST_WAITING):  # nobody is sent away
+            pages.start_soon(open_page)
+    assert [[replay["name"] for replay in each["replays"]] for each in found] == [["a.xml"]] * 4 * MOST_WAITING
+    (tmp_path / "b.xml").touch()
+    await trio.sleep(NEWEST_AGE)
+    assert len((await store.newest(20))["replays"]) == 2
 
 
 async def test_a_game_is_found_by_its_room_and_called_by_what_is_known(tmp_path: Path) -> None:
