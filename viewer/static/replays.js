@@ -41,7 +41,8 @@ function matchSection(match) {
 function matchResult(match) {
   if (!match.score || match.players?.length !== 2) return "";
   const [first, second] = match.players;
-  return el("span", { class: "result" }, " ", el("bdi", { text: first }), ` ${number(match.score[0])} : ${number(match.score[1])} `, el("bdi", { text: second }));
+  const [ours, theirs] = match.score.map((score) => number(score, Number.isInteger(score) ? 0 : 1)); // a draw is half a point
+  return el("span", { class: "match-score" }, " ", el("bdi", { text: first }), ` ${ours} : ${theirs} `, el("bdi", { text: second }));
 }
 
 // Returns a tournament: its table by points, and its matches.

@@ -151,3 +151,22 @@ def test_a_move_is_seen_and_if_wanted_heard_except_with_reduced_motion(
     expect_ply(still, 3)
     expect(still.get_by_role("button", name="Sound for each move")).to_be_hidden()
     assert step(still, "ArrowRight", 4) == (0, 0)
+
+
+def test_a_match_tells_half_points_and_a_wide_table_scrolls_on_a_phone(visit: Callable[..., Visit]) -> None:
+    numbers = {"points": 12, "games": 20, "wins": 8, "draws": 2, "losses": 10}
+    lists = {
+        "isKept": True,
+        "replays": [],
+        "matches": [{"name": "m", "players": ["Ann", "Ben"], "score": [3.5, 2.5], "planned": 6, "games": []}],
+        "tournaments": [{"name": "cup", "table": [{"name": "Donaudampfschifffahrt", **numbers}], "matches": []}],
+    }
+    looking = visit(viewport={"width": 390, "height": 700})
+    looking.page.route("**/api/replays", lambda route: route.fulfill(json=lists))
+    page = looking.open("#/replays")
+    expect(page.locator(".match-score")).to_have_text("Ann 3.5 : 2.5 Ben")
+    table = page.get_by_role("region", name="cup")
+    assert table.evaluate("(element) => element.scrollWidth > element.clientWidth")
+    table.focus()
+    expect(table).to_be_focused()  # so the arrow keys scroll it
+    assert looking.accessibility_violations() == []

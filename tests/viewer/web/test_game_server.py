@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import random
+from pathlib import Path
 
 import trio
-from trio.testing import MockClock, memory_stream_pair
+from trio.testing import MemoryReceiveStream, MemorySendStream, MockClock, memory_stream_pair
 
 from spielleiter.client.transport import Transport
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.feed import OfferedEdition, RoomOpened, ServerDescribed
 from spielleiter.protocol.messages import ErrorMessage, Memento, Result
 from spielleiter.viewer.web.followed_games import MOST_TOLD, TOO_MUCH, FollowedGame
-from spielleiter.viewer.web.game_server import MOST_OBSERVED, REFUSED_PAUSE
+from spielleiter.viewer.web.game_server import MOST_OBSERVED, NO_FEED, REFUSED_PAUSE
 from spielleiter.viewer.web.page_settings import PageSettings
 from spielleiter.viewer.web.site import Site
 from tests.viewer.web.pages import GAME_TYPE, JSON, call, open_pages
@@ -105,3 +107,39 @@ async def test_the_times_of_an_observed_game_are_those_at_which_it_was_seen_to_b
         assert (game.started_at != "", game.ended_at) == (first is start, "")
         games.observe(game, Result(edition.dialect.score_definition, (), ()), 1.0)
         assert game.ended_at != ""
+
+
+async def test_a_whole_game_at_an_official_server_is_shown_as_an_observer_sees_it(autojump_clock: MockClock) -> None:
+    """Release 27.0.4 closes the connection without a word when it is asked for its feed."""
+    # what it has sent to the observer of a game of two programs
+    observed = gzip.decompress((Path(__file__).parent / "observed-27.0.4.xml.gz").read_bytes())
+    room = "c9c3296c-ea69-45c5-86f1-cd11914d5351"
+    async with trio.open_nursery() as nursery:
+
+        async def answer(stream: trio.StapledStream[MemorySendStream, MemoryReceiveStream]) -> None:
+            received = b""
+            async for data in stream:
+                received += data
+                if b"<feed" in received:
+                    break
+                if f'<observe roomId="{room}"'.encode() in received:
+                    await stream.send_all(observed)
+                    break
+            await stream.send_eof()
+
+        async def connect(dialect: Dialect) -> Transport:
+            near, far = memory_stream_pair()
+            nursery.start_soon(answer, far)
+            return Transport(near, dialect)
+
+        site = Site(SETTINGS, lambda _event: None, connect)
+        nursery.start_soon(site.server.run)
+        await site.server.has_answered.wait()
+        assert (site.games.notice, site.server.is_connected) == (NO_FEED, True)
+        await site.server.look_for(room)
+        while (game := site.games.find(room)) is None or game.phase != "over":  # noqa: ASYNC110 - the pages tell nobody
+            await trio.sleep(1)
+        assert (game.names, game.ply, len(game.record)) == (("Carla", "Dora"), 61, 63)
+        assert (game.think_times, game.soft_limit, game.free_seats) == (([], []), None, 0)  # are not told
+        assert game.summary()["points"] == [121, 126]
+        nursery.cancel_scope.cancel()
