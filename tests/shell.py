@@ -113,6 +113,7 @@ class Shell:
             (programs / name).chmod(0o755)
         self.environment = {
             **{name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")},
+            "SPIELLEITER_RECENT_GAMES": "0",
             "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
             "PYTHONPATH": PACKAGES,
         }

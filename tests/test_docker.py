@@ -86,7 +86,13 @@ def test_a_wheel_built_from_the_copied_files_serves_and_stops_as_in_the_image(tm
     subprocess.run(install, check=True, capture_output=True, timeout=HANG_TIMEOUT)
 
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}
-    environment = {**inherited, **SETTINGS, "SPIELLEITER_PORT": "0", "PYTHONPATH": str(site)}
+    environment = {
+        **inherited,
+        **SETTINGS,
+        "SPIELLEITER_RECENT_GAMES": "0",
+        "SPIELLEITER_PORT": "0",
+        "PYTHONPATH": str(site),
+    }
     command = [str(site / "bin" / words(LAST["ENTRYPOINT"])[0]), *words(LAST["CMD"])]
     with subprocess.Popen(
         command, cwd=home, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True

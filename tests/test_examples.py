@@ -30,7 +30,10 @@ from tests.shell import end_of, saved_game
 
 __all__ = ["players"]  # a fixture of these tests, too
 
-ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("SPIELLEITER_", "PYTHONPATH"))}
+ENVIRONMENT = {
+    **{name: value for name, value in os.environ.items() if not name.startswith(("SPIELLEITER_", "PYTHONPATH"))},
+    "SPIELLEITER_RECENT_GAMES": "0",
+}
 
 
 @pytest.fixture

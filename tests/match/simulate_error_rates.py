@@ -1,4 +1,4 @@
-"""The error rates of tests and the coverage of intervals in simulated matches; docs/match.md contains the tables.
+"""The error rates of tests and the coverage of intervals in simulated matches; docs/match.md names the largest ones.
 
 `python -m tests.match.simulate_error_rates [MATCHES [PART ...]]` prints them, or the named parts: better, elo,
 tests, ratings. With 2,000 matches, all of them take about half an hour.

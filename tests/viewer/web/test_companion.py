@@ -405,6 +405,7 @@ def test_the_log_says_who_can_look(settings: dict[str, object], access: str) -> 
 def started_server(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A server process with its pages, and the address of these."""
     environ = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}
+    environ["SPIELLEITER_RECENT_GAMES"] = "0"
     command = [sys.executable, "-P", "-m", "spielleiter", "serve", "--port", "0", "--log-format", "json", *arguments]
     with subprocess.Popen(command, cwd=folder, env=environ, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None

@@ -63,6 +63,7 @@ def started_server(
 ) -> Iterator[tuple[subprocess.Popen[str], Iterator[dict[str, Any]], str]]:
     """A server process with its pages, the rest of its log, and the address of the pages."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SPIELLEITER_")}
+    environment["SPIELLEITER_RECENT_GAMES"] = "0"
     command = ["-m", "spielleiter", "serve", "--port", "0", "--log-format", "json"]
     with run_as_any_user(*command, cwd=folder, env=environment, stderr=subprocess.PIPE) as process:
         try:
