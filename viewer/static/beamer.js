@@ -68,6 +68,7 @@ class Place {
     this.element.dataset.ply = String(position.ply);
     this.players.forEach((shown, player) => {
       setText(shown.name, record.playerName(player));
+      shown.name.parentElement.classList.toggle("is-long", shown.name.textContent.length > 12); // such as an address
       refill(shown.colors, drawing.colorsOf?.(position, player) ?? null);
       const onBoard = position.players?.[player]?.points ?? 0;
       const points = record.end?.points?.[player] ?? onBoard; // in some seasons a player at fault gets none

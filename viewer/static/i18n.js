@@ -23,11 +23,16 @@ export function setLanguage(tag) {
   writeSetting("language", tag);
 }
 
-// Returns the text of a key, with {name} replaced by the values. A key that is unknown is a mistake in this page.
+// Returns the text of a key, with {name} replaced by the values, and {name:one|more} by what fits the number of this name.
+// A key that is unknown is a mistake in this page.
 export function t(key, values = {}) {
   const pair = TEXTS[key];
   if (!pair) throw new Error(`no text for ${key}`);
-  return pair[LANGUAGES.indexOf(current)].replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
+  return pair[LANGUAGES.indexOf(current)].replace(/\{(\w+)(?::([^|{}]*)\|([^|{}]*))?\}/g, (whole, name, one, more) => {
+    if (!(name in values)) return whole;
+    if (more === undefined) return String(values[name]);
+    return /^[+−±-]?1$/.test(String(values[name])) ? one : more;
+  });
 }
 
 // Returns the text of a key that may be unknown to this page, such as a type of field; `otherwise` if there is none.

@@ -42,7 +42,7 @@ export class ThinkingPanel {
     this.record = record;
     this.board = board;
     this.playback = playback;
-    this.shown = null; // the thought that is shown
+    this.shown = undefined; // the thought that is shown; null: that there is none
     this.chosen = null; // the candidate move that is drawn on the board
     this.layer = board.centerOf ? svg("g", { class: "marks thought-marks", "aria-hidden": "true" }) : null;
     if (this.layer) board.element.append(this.layer);

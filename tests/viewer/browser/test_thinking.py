@@ -101,8 +101,12 @@ def test_what_a_program_thinks_is_shown_while_it_thinks_and_in_the_replay(
 
     (replay,) = (tmp_path / "out" / "games").glob("*/replay.html")
     shown = visit(tmp_path.as_uri(), viewport={"width": 390, "height": 844})
-    page = shown.open(replay.as_uri().removeprefix(tmp_path.as_uri()) + "#/replay/*/1")
+    address = replay.as_uri().removeprefix(tmp_path.as_uri())
+    page = shown.open(f"{address}#/replay/*/0")
     panel = page.locator(".thinking")
+    expect(panel).to_contain_text("The program has said nothing about this move.")
+    expect(panel.get_by_role("button", name="Marks")).to_be_hidden()
+    page = shown.open(f"{address}#/replay/*/1")
     expect(panel).to_contain_text("bot about move 1")
     expect(page.get_by_text("ordinary output")).to_be_visible()
     expect(page.locator(".thought-mark")).to_have_count(3)
