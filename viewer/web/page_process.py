@@ -137,7 +137,7 @@ def main() -> None:
         signal.signal(number, signal.SIG_IGN)
     if sys.platform != "win32":
         os.nice(NICENESS)
-    with suppress(BrokenPipeError):  # the server has ended
+    with suppress(ConnectionError):  # the server has ended
         os.write(1, b"%d\n" % os.getpid())
         if told := _read_start():
             trio.run(_serve, *told)

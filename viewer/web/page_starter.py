@@ -137,7 +137,10 @@ def _serve(channel: socket.socket) -> None:
     while os.open(os.devnull, os.O_RDWR) <= _STANDARD_ERROR:  # the server was started without some of these
         pass
     while True:
-        request, descriptors, _, _ = socket.recv_fds(channel, len(_START), 1)
+        try:
+            request, descriptors, _, _ = socket.recv_fds(channel, len(_START), 1)
+        except ConnectionResetError:  # the server has ended without having read all answers
+            return
         if not request:
             return
         if request != _START:  # to kill what has ended already

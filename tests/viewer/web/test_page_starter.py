@@ -132,3 +132,36 @@ with open(sys.argv[1], "w"), forked_starter() as starter:
 def test_the_starter_inherits_neither_files_nor_how_signals_are_handled(tmp_path: Path) -> None:
     command = [sys.executable, "-P", "-c", HEIR, str((tmp_path / "lock").resolve())]
     assert subprocess.run(command, text=True, capture_output=True, check=True).stdout.split() == ["0", "0", "False"]
+
+
+ENDS_WITHOUT_READING = """
+import os, socket, time
+
+import trio
+
+from spielleiter.programs.supervision import find_descendants
+from spielleiter.viewer.web.page_starter import forked_starter
+
+
+async def main():
+    near, far = socket.socketpair()
+    with forked_starter() as starter:
+        await starter.request(b"S", far)
+        await starter.answer()
+        near.close()
+        far.close()  # which ends the pages
+        while len(find_descendants(os.getpid())) > 1:
+            time.sleep(0.01)
+        time.sleep(0.1)  # the starter says with which code they have ended
+        os._exit(0)
+
+
+trio.run(main)
+"""
+
+
+def test_a_server_may_end_without_reading_what_the_starter_says() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ENDS_WITHOUT_READING], check=True, capture_output=True, text=True, timeout=HANG_TIMEOUT
+    )
+    assert "Traceback" not in done.stderr
