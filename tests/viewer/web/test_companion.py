@@ -233,7 +233,7 @@ if sys.platform != "win32":
 
     def page_process_of(parent: int) -> int:
         """The id of the process that serves the pages of a server: its youngest descendant."""
-        return psutil.Process(parent).children(recursive=True)[-1].pid
+        return max(psutil.Process(parent).children(recursive=True), key=psutil.Process.create_time).pid
 
     async def until_answered(url: str, path: str = "/healthz") -> str:
         """Ask until the answer is 200, and return it."""
