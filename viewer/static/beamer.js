@@ -73,7 +73,7 @@ class Place {
       const onBoard = position.players?.[player]?.points ?? 0;
       const points = record.end?.points?.[player] ?? onBoard; // in some seasons a player at fault gets none
       const text = points === onBoard ? drawing.pointsText?.(position, player) : null;
-      refill(shown.points, text ?? [number(points), " ", el("small", { text: t("rooms.points") })]);
+      refill(shown.points, text ?? [number(points), " ", el("small", { text: t("game.unit", { points }) })]);
       const isToMove = !record.isOver && !position.isOver && position.sideToMove?.player === player;
       shown.element.classList.toggle("is-to-move", isToMove);
       setText(shown.mark, record.end?.winner === player ? t("game.winner") : isToMove ? t("game.toMove") : "");

@@ -38,6 +38,7 @@ export const TEXTS = {
   "game.toMove": ["am Zug", "to move"],
   "game.winner": ["gewonnen", "winner"],
   "game.points": ["{points} {points:Punkt|Punkte}", "{points} {points:point|points}"],
+  "game.unit": ["{points:Punkt|Punkte}", "{points:point|points}"],
   "game.pointsInResult": ["{points} {points:Punkt|Punkte} (auf dem Brett {board})", "{points} {points:point|points} ({board} on the board)"],
   "game.plyAndRound": ["Zug {ply} (turn {turn}) · Runde {round}", "Move {ply} (turn {turn}) · Round {round}"],
   "game.plyShort": ["Zug {ply}", "Move {ply}"],
@@ -165,7 +166,7 @@ export const TEXTS = {
   "analysis.progress": ["Fortschritt", "Progress"],
   "analysis.none": ["Es gibt keinen Zug, der viel gekostet hat.", "No move cost much."],
   "analysis.failed": ["Die Schätzung wurde abgebrochen.", "The estimate was interrupted."],
-  "analysis.moment": ["Zug {ply} (turn {turn}), {player}: etwa {loss} Punkte verloren", "Move {ply} (turn {turn}), {player}: about {loss} points lost"],
+  "analysis.moment": ["Zug {ply} (turn {turn}), {player}: etwa {loss} {loss:Punkt|Punkte} verloren", "Move {ply} (turn {turn}), {player}: about {loss} {loss:point|points} lost"],
   "analysis.played": ["Gespielt: {text}", "Played: {text}"],
   "analysis.better": ["Besser: {text}", "Better: {text}"],
 
