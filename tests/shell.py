@@ -132,8 +132,9 @@ class Shell:
         for name in ("new.jar", "old.jar", "my-player.jar", "anna.jar", "neu.jar", "alt.jar", "mein-spieler.jar"):
             (folder / name).touch()
         (folder / "ben.py").write_text((folder / "my_player.py").read_text(encoding="utf-8"), encoding="utf-8")
-        (programs_file,) = blocks("README.md", "toml")
-        self.write_tournament(programs_file, "class.toml")
+        for document, name in (("README.md", "class.toml"), ("README.de.md", "klasse.toml")):
+            (programs_file,) = blocks(document, "toml")
+            self.write_tournament(programs_file, name)
 
     def write_tournament(self, block: Block, name: str) -> None:
         """Write the programs of a tournament: two games for each pair, and time limits that are not reached."""
