@@ -6,12 +6,11 @@ exists for a match that nobody watches.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable
 from typing import TypeAlias
 
 from spielleiter.game.api import Seat
-from spielleiter.protocol.thinking import MOST_LINES, Thinking, ThinkingReader, request_of
+from spielleiter.protocol.thinking import Thinking, ThinkingByRequest, ThinkingReader, request_of
 
 Tell: TypeAlias = Callable[[int, Seat, Thinking], None]
 """Called with the number of a move, from 0, the seat whose program plays it, and all that it has said about it."""
@@ -47,24 +46,17 @@ class _SeatThinking:
         self._plies: list[int] = []
         """The numbers of the moves that were requested, and the turns of their positions."""
         self._turns: list[int] = []
-        self._lines: Counter[int] = Counter()
-        """The number of lines by request."""
-        self._said: dict[int, Thinking] = {}
-        """All that was said, by request; what is said before the first one belongs to it."""
+        self._thoughts = ThinkingByRequest()
+        """What is said before the first request belongs to it."""
 
     def note_request(self, ply: int, turn: int) -> None:
         self._plies.append(ply)
         self._turns.append(turn)
         self.lines.note_request()
-        if len(self._plies) == 1 and 0 in self._said:
-            self._tell(ply, self._seat, self._said[0])
+        if len(self._plies) == 1 and 0 in self._thoughts.said:
+            self._tell(ply, self._seat, self._thoughts.said[0])
 
     def add(self, thinking: Thinking) -> None:
         number = request_of(thinking, self._turns, max(0, len(self._turns) - 1))
-        self._lines[number] += 1
-        if self._lines[number] > MOST_LINES:
-            return
-        before = self._said.get(number)
-        self._said[number] = thinking if before is None else before.followed_by(thinking)
-        if self._plies:
-            self._tell(self._plies[number], self._seat, self._said[number])
+        if self._thoughts.add(number, thinking) and self._plies:
+            self._tell(self._plies[number], self._seat, self._thoughts.said[number])

@@ -16,6 +16,7 @@ True
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, Final
@@ -130,6 +131,24 @@ def request_of(thinking: Thinking, turns: Sequence[int], latest: int) -> int:
       no turn, or one in which the program was not asked.
     """
     return turns.index(thinking.turn) if thinking.turn is not None and thinking.turn in turns else latest
+
+
+class ThinkingByRequest:
+    """Gathers what one program says about its moves."""
+
+    def __init__(self) -> None:
+        self.said: dict[int, Thinking] = {}
+        """All that was said, by the number of the request, from 0."""
+        self._lines: Counter[int] = Counter()
+
+    def add(self, number: int, thinking: Thinking) -> bool:
+        """Add a line about the request `number`; return False if there were `MOST_LINES` about it already."""
+        self._lines[number] += 1
+        if self._lines[number] > MOST_LINES:
+            return False
+        before = self.said.get(number)
+        self.said[number] = thinking if before is None else before.followed_by(thinking)
+        return True
 
 
 class ThinkingReader:

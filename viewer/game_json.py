@@ -15,7 +15,7 @@ from msgspec import json
 
 from spielleiter.game.api import Seat, State
 from spielleiter.protocol.messages import Cause, ErrorMessage, Memento, MoveData, Result, RoomData
-from spielleiter.protocol.thinking import MOST_LINES, Thinking, request_of
+from spielleiter.protocol.thinking import Thinking, ThinkingByRequest, request_of
 from spielleiter.server.core.policy import Edition
 from spielleiter.viewer.positions.describe import describe_illegal_move, describe_position, view_of
 from spielleiter.viewer.positions.view import Json, Words
@@ -302,13 +302,12 @@ def _describe_thoughts(states: Sequence[State], details: Details) -> list[Json]:
     found: dict[int, tuple[Seat, Thinking]] = {}
     for seat in (0, 1):
         asked = [(ply, state.turn) for ply, state in enumerate(states, 1) if state.seat_on_turn == seat]
-        turns, counts = [turn for _, turn in asked], [0] * len(asked)
+        turns, thoughts = [turn for _, turn in asked], ThinkingByRequest()
         for latest, thinking in details.thoughts[seat]:
             number = request_of(thinking, turns, latest)
-            if number < len(asked) and counts[number] < MOST_LINES:
-                counts[number] += 1
-                ply = asked[number][0]
-                found[ply] = seat, found[ply][1].followed_by(thinking) if ply in found else thinking
+            if number < len(asked):
+                thoughts.add(number, thinking)
+        found |= {asked[number][0]: (seat, thinking) for number, thinking in thoughts.said.items()}
     return [describe_thinking(ply, *found[ply]) for ply in sorted(found)]
 
 
