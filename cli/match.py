@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -32,7 +31,7 @@ from spielleiter.cli.match_and_tournament import (
 from spielleiter.cli.match_options import FOLDERS, match_options, refuse_changed_options, setup_of
 from spielleiter.cli.options import chosen_edition, is_given
 from spielleiter.cli.output import print_line
-from spielleiter.cli.running import EXIT_FAILURE, Misuse, run_async
+from spielleiter.cli.running import EXIT_FAILURE, Misuse, run_async, starting_pages
 from spielleiter.common.text import count_text, escaped, text_width
 
 if TYPE_CHECKING:
@@ -235,7 +234,7 @@ def _play(
 @contextmanager
 def _live_pages(folder: Path, tell: Callable[[str], None], *, is_opened: bool) -> Iterator[Watch]:
     """Return what serves the pages of the running games; `tell` prints a line, and the browser opens if wanted."""
-    from spielleiter.viewer.web.companion import serve_match, start_by_command
+    from spielleiter.viewer.web.companion import serve_match
 
     def announce(url: str, note: str) -> None:
         tell(f"{url} shows the running games" + (f" ({note})" if note else ""))
@@ -249,14 +248,8 @@ def _live_pages(folder: Path, tell: Callable[[str], None], *, is_opened: bool) -
         then = "" if pause is None else f"; they are started again in {pause:g} s"
         tell(f"the pages have ended ({reason}){then}")
 
-    serve = partial(serve_match, folder=folder, on_listening=announce, on_end=note_end)
-    if sys.platform == "linux":
-        from spielleiter.viewer.web.page_starter import forked_starter
-
-        with forked_starter() as starter:  # before there are threads; programs of the match cannot look into it
-            yield partial(serve, start=starter.start)
-    else:
-        yield partial(serve, start=start_by_command)
+    with starting_pages() as start:  # before there are threads
+        yield partial(serve_match, folder=folder, on_listening=announce, on_end=note_end, start=start)
 
 
 def _show_summary(summary: Summary, folder: Path) -> None:

@@ -8,14 +8,18 @@ leave a command: they are misuse.
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from spielleiter.cli.ctrl_c import raise_on_ctrl_c
 from spielleiter.cli.output import print_line
+
+if TYPE_CHECKING:
+    from spielleiter.viewer.web.companion import StartPages
 
 T = TypeVar("T")
 
@@ -96,3 +100,20 @@ def run_until_stopped(main: Callable[[], Awaitable[T]]) -> T:
         return result
 
     return run_async(run)
+
+
+@contextmanager
+def starting_pages() -> Iterator[StartPages]:
+    """Return what starts the process of the pages, on Linux so that others of the same user cannot look into it.
+
+    It has to be called before this process has threads. Raises StartError.
+    """
+    if sys.platform == "linux":
+        from spielleiter.viewer.web.page_starter import forked_starter
+
+        with forked_starter() as starter:
+            yield starter.start
+    else:
+        from spielleiter.viewer.web.companion import start_by_command
+
+        yield start_by_command

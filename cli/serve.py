@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
@@ -15,7 +14,7 @@ from msgspec import structs
 
 from spielleiter.cli.completion import completing, editions_of_games, game_option_values, game_types
 from spielleiter.cli.ctrl_c import EXIT_INTERRUPTED
-from spielleiter.cli.running import run_async
+from spielleiter.cli.running import run_async, starting_pages
 from spielleiter.common.data_folder import data_folder
 from spielleiter.common.process import HANGUP, hide_this_process, stop_signals
 from spielleiter.server.config import IGNORED, PROPERTIES_FILE, SETTINGS, Config, load_config
@@ -153,11 +152,8 @@ def run(config: Config) -> None:
 
     with contextlib.ExitStack() as stack:
         companion: Companion = open_pages
-        if sys.platform == "linux" and (config.viewer or config.metrics):
-            from spielleiter.viewer.web.page_starter import forked_starter
-
-            starter = stack.enter_context(forked_starter())  # before there are threads
-            companion = partial(open_pages, start=starter.start)
+        if config.viewer or config.metrics:
+            companion = partial(open_pages, start=stack.enter_context(starting_pages()))  # before there are threads
         run_async(main)
     if is_cut_short:
         raise click.exceptions.Exit(EXIT_INTERRUPTED)

@@ -19,7 +19,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeAlias
 from urllib.parse import quote
 
 import msgspec
@@ -132,6 +132,10 @@ class StartedPages(Protocol):
     async def kill(self) -> None: ...
 
 
+StartPages: TypeAlias = Callable[[], Awaitable[StartedPages]]
+"""Starts the process of the pages. Raises OSError if that is not possible, StarterEndedError if it never will be."""
+
+
 class StarterEndedError(Exception):
     """What starts the pages has ended, so they cannot be started again."""
 
@@ -191,12 +195,11 @@ def open_pages(
     _pauses: PauseMeter,
     is_stopping: Callable[[], bool],
     *,
-    start: Callable[[], Awaitable[StartedPages]] = start_by_command,
+    start: StartPages = start_by_command,
 ) -> Iterator[Callable[[], Awaitable[None]]]:
     """Listen at the addresses that the configuration names, and return the function that keeps the pages running.
 
-    This is a companion of `spielleiter.server.app.serve`; `port` is the game port. `start` starts the process of the
-    pages. Raises StartError if the
+    This is a companion of `spielleiter.server.app.serve`; `port` is the game port. Raises StartError if the
     address of `--metrics` cannot be used; a problem with the address of the pages is only reported.
     """
     config = server.config
@@ -239,9 +242,8 @@ def open_pages(
 class PageProcess:
     """The process that serves pages for `settings` on the sockets of `pages`, health and metrics on those of `monitor`.
 
-    `start` starts it. It raises OSError if that is not possible, StarterEndedError if it never will be. `connect`
-    returns the only connection to a server that has no address, each time that the process is started; otherwise it is
-    None.
+    `connect` returns the only connection to a server that has no address, each time that the process is started;
+    otherwise it is None.
     """
 
     def __init__(
@@ -249,7 +251,7 @@ class PageProcess:
         settings: PageSettings,
         pages: Sequence[socket.socket],
         monitor: Sequence[socket.socket],
-        start: Callable[[], Awaitable[StartedPages]],
+        start: StartPages,
         connect: Callable[[], socket.socket] | None = None,
     ) -> None:
         self._settings = settings
@@ -353,7 +355,7 @@ async def serve_match(
     folder: Path,
     on_listening: Callable[[str, str], None],
     on_end: Callable[[str, float | None], object],
-    start: Callable[[], Awaitable[StartedPages]] = start_by_command,
+    start: StartPages = start_by_command,
     *,
     task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED,
 ) -> None:
@@ -367,7 +369,6 @@ async def serve_match(
     - `on_listening`: called with the address of the pages, and with why it is not the usual one, or an empty text.
     - `on_end`: called each time that the process has ended: with the reason, and the seconds until it is started again
       (None: never).
-    - `start`: starts the process.
     - `task_status`: that of the task; it has started when the pages can be opened, or if they cannot be started.
 
     Raises StartError if no port of this machine is free.
