@@ -23,6 +23,7 @@ from spielleiter.protocol.thinking import (
     Candidate,
     Mark,
     Thinking,
+    ThinkingByRequest,
     ThinkingReader,
     read_thinking,
     request_of,
@@ -170,3 +171,11 @@ def test_whatever_a_part_is_reading_it_raises_nothing(value: Any) -> None:
     for key in ("turn", "value", "text", "numbers", "cells", "moves"):
         for part in (value, [value], [[value, value, value]], {"x": value}, [{"cells": [[value]], "text": value}]):
             read(**{key: part})
+
+
+def test_what_is_said_about_a_move_is_gathered_up_to_a_number_of_lines() -> None:
+    thoughts = ThinkingByRequest()
+    assert all(thoughts.add(2, Thinking(value=float(number))) for number in range(MOST_LINES))
+    assert not thoughts.add(2, Thinking(value=-1.0))
+    assert thoughts.add(0, Thinking(texts=("first",)))
+    assert thoughts.said == {2: Thinking(value=float(MOST_LINES - 1)), 0: Thinking(texts=("first",))}
