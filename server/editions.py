@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from spielleiter.game.api import GameOptionError
 from spielleiter.game.blokus.state import BLOKUS_2021, BLOKUS_2027
 from spielleiter.game.hase_und_igel import HASE_UND_IGEL_2018
+from spielleiter.game.piranhas.state import PIRANHAS_2026, PIRANHAS_2026_FIRST
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.dialects.blokus_2021 import (
     BLOKUS_2021_R1,
@@ -22,6 +23,8 @@ from spielleiter.protocol.dialects.blokus_2021 import (
 )
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027 as BLOKUS_2027_DIALECT
 from spielleiter.protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018 as HASE_UND_IGEL_2018_DIALECT
+from spielleiter.protocol.dialects.piranhas_2026 import PIRANHAS_2026 as PIRANHAS_2026_DIALECT
+from spielleiter.protocol.dialects.piranhas_2026 import PIRANHAS_2026_FIRST as PIRANHAS_2026_FIRST_DIALECT
 from spielleiter.protocol.messages import Cause
 from spielleiter.server.core.policy import CancelWinner, Edition, Policy, TimeoutWinner
 from spielleiter.server.errors import Fault, StartError
@@ -84,6 +87,14 @@ EDITIONS: Final[Mapping[str, Edition]] = {
     edition.name: edition
     for edition in (
         Edition("blokus-2027", "swc_2027_blokus", BLOKUS_2027, BLOKUS_2027_DIALECT, _RELEASE_2027),
+        Edition("piranhas-2026", "swc_2026_piranhas", PIRANHAS_2026, PIRANHAS_2026_DIALECT, _RELEASE_2027),
+        Edition(
+            "piranhas-2026-26.0.7",
+            "swc_2026_piranhas",
+            PIRANHAS_2026_FIRST,
+            PIRANHAS_2026_FIRST_DIALECT,
+            _RELEASE_2027,
+        ),
         Edition("blokus-2021-r3", "swc_2021_blokus", BLOKUS_2021, BLOKUS_2021_R3, _DOCUMENTED),
         Edition(
             "blokus-2021-21.4.0",
