@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 
 from spielleiter.game.api import IncompleteMoveError
-from spielleiter.game.piranhas import PiranhasGame, PiranhasMistake, PiranhasState
+from spielleiter.game.piranhas import PiranhasGame, PiranhasState
 from spielleiter.protocol import messages as m
 from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.dialects import piranhas_2026
