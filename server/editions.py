@@ -91,6 +91,20 @@ EDITIONS: Final[Mapping[str, Edition]] = {
             _RELEASE_2027,
         ),
         Edition(
+            "piranhas-2026",
+            "swc_2026_piranhas",
+            "game.piranhas:PIRANHAS_2026",
+            "protocol.dialects.piranhas_2026:PIRANHAS_2026",
+            _RELEASE_2027,
+        ),
+        Edition(
+            "piranhas-2026-26.0.7",
+            "swc_2026_piranhas",
+            "game.piranhas:PIRANHAS_2026_FIRST",
+            "protocol.dialects.piranhas_2026:PIRANHAS_2026_FIRST",
+            _RELEASE_2027,
+        ),
+        Edition(
             "blokus-2021-r3",
             "swc_2021_blokus",
             "game.blokus:BLOKUS_2021",
