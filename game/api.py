@@ -102,8 +102,9 @@ class Outcome(Struct, frozen=True):
 class State(Protocol):
     """A position, with everything that the rules need to continue from it.
 
-    Two more methods are used where a state has them, since they can be much faster than making every move:
-    `count_legal_moves()`, and `draw_legal_move(rng)`, which returns any legal move, all equally likely, or None.
+    Three more methods are used where a state has them. `count_legal_moves()`, and `draw_legal_move(rng)`, which returns
+    any legal move, all equally likely, or None, can be much faster than making every move. `standing()` returns the
+    outcome if the game ended here; without it, more points win.
     """
 
     @property

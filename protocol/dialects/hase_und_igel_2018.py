@@ -115,7 +115,7 @@ TEXTS: Final[Texts] = replace(
     illegal=_refuse_illegal,
     unreadable=lambda name, data: early_refusal(name, unreadable_reason(data.problem), data),
     out_of_turn=_refuse_out_of_turn,
-    regular_reason=lambda outcome: OUTCOME_TEXTS[outcome.reason],
+    regular_reason=lambda outcome, _names: OUTCOME_TEXTS[outcome.reason],
 )
 
 
