@@ -43,9 +43,11 @@ from spielleiter.game.mississippi_queen.rules import (
     Advance,
     MississippiQueenMistake,
     MississippiQueenMove,
+    Progress,
     Push,
     Ship,
     Turn,
+    carry_out,
 )
 from spielleiter.game.mississippi_queen.state import (
     FAR_AHEAD,
@@ -85,11 +87,13 @@ __all__ = [
     "MississippiQueenMove",
     "MississippiQueenState",
     "Pier",
+    "Progress",
     "Push",
     "River",
     "Segment",
     "Ship",
     "Terrain",
     "Turn",
+    "carry_out",
     "generate_river",
 ]

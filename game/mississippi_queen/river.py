@@ -161,7 +161,9 @@ class River(Struct, frozen=True, dict=True):
         visible = min(max(count, self.visible), len(self.segments))
         if visible == self.visible:
             return self
-        return replace(self, visible=visible, next_direction=self.segments[min(visible, len(self.segments) - 1)].direction)
+        return replace(
+            self, visible=visible, next_direction=self.segments[min(visible, len(self.segments) - 1)].direction
+        )
 
     def pier_beside(self, place: Hex) -> Hex | None:
         """Return the first pier with passengers for a ship at `place`, clockwise from the right."""
@@ -194,7 +196,7 @@ class River(Struct, frozen=True, dict=True):
 
         So a game can be continued from a position that was seen.
         """
-        return _with_segments(self, random.Random(repr(self.segments)))  # noqa: S311 - not a secret
+        return _with_segments(self, random.Random(repr(self.segments)))
 
 
 def generate_river(rng: random.Random) -> River:
@@ -222,7 +224,10 @@ def _with_segments(river: River, rng: random.Random) -> River:
         columns = _fields(rng, placed, has_goal=index == SEGMENTS - 1)
         # the piers of a segment turn with it
         columns = tuple(
-            tuple(replace(field, direction=field.direction.turned(direction)) if isinstance(field, Pier) else field for field in column)
+            tuple(
+                replace(field, direction=field.direction.turned(direction)) if isinstance(field, Pier) else field
+                for field in column
+            )
             for column in columns
         )
         segments.append(Segment(direction, previous.center.step(direction, COLUMNS), columns))
@@ -243,9 +248,7 @@ def _fields(rng: random.Random, placed: Sequence[Field], *, has_goal: bool) -> C
             column, row = place % (COLUMNS - 1), place // (COLUMNS - 1)
             if isinstance(columns[column][row], Pier):
                 fronts = [
-                    direction
-                    for direction in _DIRECTIONS
-                    if _is_water(locals_of, _local(column, row).step(direction))
+                    direction for direction in _DIRECTIONS if _is_water(locals_of, _local(column, row).step(direction))
                 ]
                 if not fronts:
                     break
@@ -255,6 +258,6 @@ def _fields(rng: random.Random, placed: Sequence[Field], *, has_goal: bool) -> C
 
 
 def _is_water(fields: dict[Hex, Field], place: Hex) -> bool:
-    """Return whether there is water at a place of a segment that points to the right; before its first column there is."""
-    is_before = max(place.q, place.q + place.r) == -2 and abs(place.r) <= _MIDDLE  # noqa: PLR2004
+    """Return whether there is water at a place of a segment that points to the right, or before its first column."""
+    is_before = max(place.q, place.q + place.r) == -2 and abs(place.r) <= _MIDDLE
     return is_before or fields.get(place) is Terrain.WATER

@@ -229,7 +229,7 @@ def _is_on_sandbank(river: River, ship: Ship) -> bool:
 
 
 def _perform(river: River, progress: Progress, action: Action | None) -> Progress | MississippiQueenMistake | None:
-    """Return what `action` makes of both ships, or the mistake; None if the official rules fail with an error of theirs."""
+    """Return what `action` makes of both ships, or the mistake; None if the action lacks what it needs."""
     match action:
         case Accelerate():
             return _accelerate(river, progress, action.change)
@@ -311,8 +311,8 @@ def _push(river: River, progress: Progress, direction: Direction | None) -> Prog
 
 
 # -- legal moves ------------------------------------------------------------------------------------------------------
-# There is no end of legal moves, since a ship may turn to where it is heading as often as it likes, and split an advance.
-# As in the official rules, a move is left out if it turns twice in a row, turns by nothing or by half a turn to the left.
+# There is no end of legal moves: a ship may turn to where it is heading as often as it likes, and split an advance. As in
+# the official rules, a move is left out if it turns twice in a row, or by nothing.
 
 _Key: TypeAlias = tuple[Hex, Direction, int, int, int, Hex, type | None]
 
@@ -342,7 +342,8 @@ class LegalMoves:
         """Return any of them, all equally likely; None if there is none."""
         if not self.count():
             return None
-        progress, actions, last = self._start, (), None
+        progress, last = self._start, None
+        actions: tuple[Action, ...] = ()
         while True:
             number = rng.randrange(self._count(progress, last))
             if progress.movement == 0:
@@ -382,9 +383,7 @@ class LegalMoves:
         self._dead.add(key)
         return False
 
-    def _continuations(
-        self, progress: Progress, last: type | None
-    ) -> Iterator[tuple[tuple[Action, ...], Progress]]:
+    def _continuations(self, progress: Progress, last: type | None) -> Iterator[tuple[tuple[Action, ...], Progress]]:
         """Yield what can follow, with the ships after it; the farthest advances come first."""
         if progress.must_push or _is_on_sandbank(self._river, progress.ship):
             return

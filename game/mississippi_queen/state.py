@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from spielleiter.game.api import GameError, GameOverError, IllegalMoveError, Move, Outcome, Seat, State
-from spielleiter.game.mississippi_queen.river import Direction, Hex, River, Terrain, generate_river
+from spielleiter.game.mississippi_queen.river import Hex, River, Terrain, generate_river
 from spielleiter.game.mississippi_queen.rules import (
     MIN_SPEED,
     LegalMoves,
@@ -88,25 +88,25 @@ class MississippiQueenState(Struct, frozen=True):
             other = replace(other, points=way_points(river, other) + PASSENGER_POINTS * other.passengers)
         river = river.revealed(river.cells[ship.position].segment + 2)
         ships = (other, ship) if self.seat_on_turn else (ship, other)
-        state = self._followed_by(river, ships, move)
-        if state._is_over() or state._legal_moves().exists():
+        state = _next_turn(self, river, ships, move)
+        if state.outcome() is not None or _legal_moves(state).exists():
             return state
         # the player on turn cannot move: its turn is skipped, and the game is over
         stuck = replace(state.ships[state.seat_on_turn], is_stuck=True, free_turns=1)
         ships = (state.ships[0], stuck) if state.seat_on_turn else (stuck, state.ships[1])
-        return state._followed_by(river, ships, None)
+        return _next_turn(state, river, ships, None)
 
     def generate_legal_moves(self) -> Iterator[MississippiQueenMove]:
         """Yield every legal move once; nothing once the game is over. See `LegalMoves` for those that are left out."""
-        return iter(()) if self._is_over() else iter(self._legal_moves())
+        return iter(()) if self._is_over() else iter(_legal_moves(self))
 
     def count_legal_moves(self) -> int:
         """Return the number of legal moves."""
-        return 0 if self._is_over() else self._legal_moves().count()
+        return 0 if self._is_over() else _legal_moves(self).count()
 
     def draw_legal_move(self, rng: random.Random) -> MississippiQueenMove | None:
         """Return any legal move, all equally likely; None once the game is over."""
-        return None if self._is_over() else self._legal_moves().draw(rng)
+        return None if self._is_over() else _legal_moves(self).draw(rng)
 
     def outcome(self) -> Outcome | None:
         """Return the outcome once the game is over, else None."""
@@ -142,19 +142,6 @@ class MississippiQueenState(Struct, frozen=True):
             raise GameOverError(move)
         return carry_out(self.river, self.ships[self.seat_on_turn], self.ships[1 - self.seat_on_turn], move)
 
-    def _legal_moves(self) -> LegalMoves:
-        return LegalMoves(self.river, self.ships[self.seat_on_turn], self.ships[1 - self.seat_on_turn])
-
-    def _followed_by(
-        self, river: River, ships: tuple[Ship, Ship], move: MississippiQueenMove | None
-    ) -> MississippiQueenState:
-        """Return the position after this one; in a new round, the ship that is ahead moves first."""
-        turn, seat = self.turn + 1, 1 - self.seat_on_turn
-        if turn % 2 == 0:
-            ahead = [100 * way_points(river, ship) + 10 * ship.speed + ship.coal for ship in ships]
-            seat = 0 if ahead[0] >= ahead[1] else 1
-        return MississippiQueenState(river, ships, turn, seat, move)
-
     def _is_over(self) -> bool:
         return (
             (self.turn % 2 == 0 and (self._is_in_goal(0) or self._is_in_goal(1)))
@@ -177,6 +164,21 @@ class MississippiQueenState(Struct, frozen=True):
         """Return by how many segments the first ship is ahead."""
         first, second = (self.river.cells[ship.position].segment for ship in self.ships)
         return first - second
+
+
+def _legal_moves(state: MississippiQueenState) -> LegalMoves:
+    return LegalMoves(state.river, state.ships[state.seat_on_turn], state.ships[1 - state.seat_on_turn])
+
+
+def _next_turn(
+    state: MississippiQueenState, river: River, ships: tuple[Ship, Ship], move: MississippiQueenMove | None
+) -> MississippiQueenState:
+    """Return the position after `state`; in a new round, the ship that is ahead moves first."""
+    turn, seat = state.turn + 1, 1 - state.seat_on_turn
+    if turn % 2 == 0:
+        ahead = [100 * way_points(river, ship) + 10 * ship.speed + ship.coal for ship in ships]
+        seat = 0 if ahead[0] >= ahead[1] else 1
+    return MississippiQueenState(river, ships, turn, seat, move)
 
 
 def way_points(river: River, ship: Ship) -> int:

@@ -5,26 +5,44 @@ Only the part of the river that can be seen is on the wire. Source: release 24.2
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from spielleiter.game.api import Mistake, Move
-from spielleiter.game.mississippi_queen.river import COLUMNS, ROWS, Columns, Direction, Field, Hex, Pier, River, Segment, Terrain
-from spielleiter.game.mississippi_queen.rules import (
+from msgspec.structs import replace
+
+from spielleiter.game.api import Mistake, Move, Outcome
+from spielleiter.game.mississippi_queen import (
+    COLUMNS,
+    FAR_AHEAD,
+    GOAL,
+    MAX_SPEED,
+    MIN_SPEED,
+    PASSENGERS,
+    POINTS,
+    ROWS,
+    STUCK,
     Accelerate,
     Action,
     Advance,
+    Direction,
+    Field,
+    Hex,
     MississippiQueenMistake,
     MississippiQueenMove,
+    MississippiQueenState,
+    Pier,
     Push,
+    River,
+    Segment,
     Ship,
+    Terrain,
     Turn,
 )
-from spielleiter.game.mississippi_queen.state import MississippiQueenState
 from spielleiter.protocol import messages as m
 from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.dialects import packets
+from spielleiter.protocol.dialects.release_2022 import TEAM_NAMES, conduct_texts, release_dialect, sentence_names
 from spielleiter.protocol.errors import LocalProtocolError
 from spielleiter.protocol.values import (
     INTEGER,
@@ -32,6 +50,7 @@ from spielleiter.protocol.values import (
     Element,
     ObjectForm,
     UnreadableError,
+    ValueForm,
     allowed,
     class_attribute,
     enumeration,
@@ -101,7 +120,7 @@ def describe_move(move: Move | None) -> str:
     """Return what `toString` returns for a move in the official server; `null` for None.
 
     >>> describe_move(MississippiQueenMove((Accelerate(1), Turn(Direction.LEFT), Advance(-1))))
-    'Zug[Beschleunige um 1, Drehe nach LEFT, Gehe 1 Felder zurück]'
+    'Zug[Beschleunige um 1, Drehe nach LEFT, Gehe -1 Felder zurück]'
     """
     if not isinstance(move, MississippiQueenMove):
         return "null"
@@ -115,8 +134,7 @@ def _describe_action(action: Action | None) -> str:
         case Turn():
             return f"Drehe nach {_direction_text(action.direction)}"
         case Advance():
-            back = f"{-action.distance} Felder zurück"
-            return f"Gehe {back if action.distance < 0 else f'{action.distance} Felder vor'}"
+            return f"Gehe {action.distance} Felder {'vor' if action.distance >= 0 else 'zurück'}"
         case Push():
             return f"Dränge nach {_direction_text(action.direction)} ab"
     return NULL
@@ -130,6 +148,28 @@ _DIRECTIONS: Final[dict[str, Direction]] = dict(Direction.__members__)
 _DIRECTION_NAMES: Final = tuple(_DIRECTIONS)
 _CACHED_SEGMENTS: Final = 256
 
+STUCK_SENTENCE: Final = "{name} kann sich nicht mehr bewegen."
+_OUTCOMES: Final[Mapping[str, str]] = {
+    GOAL: "{name} hat das Ziel zuerst erreicht.",
+    FAR_AHEAD: "{name} liegt 3 Segmente vorne.",
+    POINTS: "{name} hat mehr Punkte.",
+    PASSENGERS: "{name} hat mehr Passagiere befördert.",
+}
+_TIE: Final = "Beide Teams sind gleichauf"
+
+
+def _regular_reason(outcome: Outcome, names: tuple[str, str]) -> str:
+    """Return the sentence about an outcome. That about a ship that is stuck names the other player."""
+    if outcome.winner is None:
+        return _TIE
+    shown = sentence_names(names)
+    if outcome.reason == STUCK:
+        return STUCK_SENTENCE.format(name=shown[1 - outcome.winner])
+    name = shown[outcome.winner]
+    # the official sentence about passengers has a capital letter in the place of the name
+    return _OUTCOMES[outcome.reason].format(name=name.upper() if outcome.reason == PASSENGERS else name)
+
+
 # -- moves ------------------------------------------------------------------------------------------------------------
 
 MOVE_CLASS: Final = "move"
@@ -142,7 +182,7 @@ _LISTS: Final = frozenset(
 
 
 class _ActionForm(NamedTuple):
-    """How an action is read and written: its tag, its only attribute with its form, and the value if that is missing."""
+    """How an action is read: its names, its only attribute with its form, and the value if that is missing."""
 
     tag: str
     java_name: str
@@ -370,3 +410,23 @@ def _read_ship(ship: Element, reading: Reading) -> Ship:
         is_stuck=is_true(ship.get("stuck", "")),
         **numbers,
     )
+
+
+# -- the dialect ------------------------------------------------------------------------------------------------------
+
+MISSISSIPPI_QUEEN_2024: Final[Dialect] = release_dialect(
+    name="mississippi-queen-2024",
+    texts=replace(
+        conduct_texts(
+            mistake_texts={mistake: text for mistake, (_, text) in _MISTAKES.items()},
+            mistake_names={mistake: name for mistake, (name, _) in _MISTAKES.items()},
+            mistakes_without_move=frozenset({_M.NO_ACTIONS}),
+            describe_move=describe_move,
+        ),
+        regular_reason=_regular_reason,
+    ),
+    points=(m.Fragment("Punkte", m.Aggregation.AVERAGE), m.Fragment("Passagiere", m.Aggregation.AVERAGE)),
+    moves={MOVE_CLASS: read_move, f"{_PACKAGE}.Move": read_move},
+    read_memento=read_memento,
+    data_writers={m.MoveData: write_move, m.Memento: write_memento},
+)
