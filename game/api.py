@@ -194,3 +194,20 @@ class Game(Protocol):
         Raises GameError for a position of another game.
         """
         ...
+
+
+def package_of(value: State | Game) -> str:
+    """Return the name of the package below `spielleiter.game` that a position or a game belongs to.
+
+    Other parts of the project have their modules for this game under the same name. The result is empty for a game from
+    elsewhere.
+
+    >>> from spielleiter.game.blokus import BLOKUS_2021
+    >>> package_of(BLOKUS_2021)
+    'blokus'
+    """
+    for kind in type(value).__mro__:  # it may be a variant that one season needs
+        match kind.__module__.split("."):
+            case ["spielleiter", "game", name, *_] if name != "api":
+                return name
+    return ""
