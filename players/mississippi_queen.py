@@ -93,7 +93,6 @@ class Boat(NamedTuple):
     waiting: int
 
 
-
 @lru_cache(maxsize=8)
 def _turns(free: int, most: int) -> tuple[tuple[int, int], ...]:
     """Return the turns that cost at most `most` coal, each with its cost."""
@@ -270,9 +269,7 @@ def choose_move(
     return plans[0].move
 
 
-def _first_plans(
-    chart: Chart, state: MississippiQueenState, moves: list[MississippiQueenMove]
-) -> Iterator[_Plan]:
+def _first_plans(chart: Chart, state: MississippiQueenState, moves: list[MississippiQueenMove]) -> Iterator[_Plan]:
     ship, other = state.ships[state.seat_on_turn], state.ships[1 - state.seat_on_turn]
     other_way = chart.distance[chart.number_of[other.position]]
     for move in moves:
@@ -310,7 +307,9 @@ LIMITS: Final = (SearchLimits(1, 1), SearchLimits(2, 6), SearchLimits(3, 16), Se
 PLAYERS: Final = GamePlayers(
     value_after,
     tuple(
-        LadderLevel(f"plans {limits.depth} moves ahead and keeps the best {limits.width} plans", partial(choose_move, limits))
+        LadderLevel(
+            f"plans {limits.depth} moves ahead and keeps the best {limits.width} plans", partial(choose_move, limits)
+        )
         for limits in LIMITS
     ),
 )

@@ -235,26 +235,24 @@ def _with_segments(river: River, rng: random.Random) -> River:
 
 
 def _fields(rng: random.Random, placed: Sequence[Field], *, has_goal: bool) -> Columns:
-    """Return fields with `placed` anywhere but in the last column, with a water field in front of each pier."""
-    while True:
-        columns: list[list[Field]] = [[Terrain.WATER] * ROWS for _ in range(COLUMNS)]
-        places = rng.sample(range((COLUMNS - 1) * ROWS), len(placed))
-        for place, field in zip(places, placed, strict=True):
-            columns[place % (COLUMNS - 1)][place // (COLUMNS - 1)] = field
-        if has_goal:
-            columns[-1][1:-1] = [Terrain.GOAL] * (ROWS - 2)
-        locals_of = {_local(column, row): columns[column][row] for column in range(COLUMNS) for row in range(ROWS)}
-        for place in places:
-            column, row = place % (COLUMNS - 1), place // (COLUMNS - 1)
-            if isinstance(columns[column][row], Pier):
-                fronts = [
-                    direction for direction in _DIRECTIONS if _is_water(locals_of, _local(column, row).step(direction))
-                ]
-                if not fronts:
-                    break
-                columns[column][row] = Pier(rng.choice(fronts))
-        else:
-            return tuple(tuple(column) for column in columns)
+    """Return fields with `placed` anywhere but in the last column, where piers point to water.
+
+    There are too few islands to surround a pier.
+    """
+    columns: list[list[Field]] = [[Terrain.WATER] * ROWS for _ in range(COLUMNS)]
+    places = [divmod(place, ROWS) for place in rng.sample(range((COLUMNS - 1) * ROWS), len(placed))]
+    for (column, row), field in zip(places, placed, strict=True):
+        columns[column][row] = field
+    if has_goal:
+        columns[-1][1:-1] = [Terrain.GOAL] * (ROWS - 2)
+    by_place = {_local(column, row): columns[column][row] for column in range(COLUMNS) for row in range(ROWS)}
+    for column, row in places:
+        if isinstance(columns[column][row], Pier):
+            here = _local(column, row)
+            columns[column][row] = Pier(
+                rng.choice([each for each in _DIRECTIONS if _is_water(by_place, here.step(each))])
+            )
+    return tuple(tuple(column) for column in columns)
 
 
 def _is_water(fields: dict[Hex, Field], place: Hex) -> bool:

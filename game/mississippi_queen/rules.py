@@ -103,11 +103,9 @@ class MississippiQueenMistake(Mistake):
     """The rules that a move can break. Several of them have the same text for players."""
 
     NO_ACTIONS = "no actions"
-    SANDBANK_ENDS_MOVE = "on a sandbank, a move has only one action"
     PUSH_REQUIRED = "the other ship on the same field has to be pushed"
     ACCELERATE_FIRST = "only the first action may be an acceleration"
     MOVEMENT_LEFT = "there are movement points left"
-    MOVEMENT_OVERDRAWN = "more movement points were used than there are"
     ACCELERATE_BY_ZERO = "accelerated by 0"
     ABOVE_MAX_SPEED = "faster than the maximum speed"
     BELOW_MIN_SPEED = "slower than the minimum speed"
@@ -194,8 +192,6 @@ def carry_out(river: River, ship: Ship, other: Ship, move: MississippiQueenMove)
         return _M.NO_ACTIONS
     progress = Progress(ship, other, ship.speed)
     for index, action in enumerate(_merged(move.actions)):
-        if index > 0 and _is_on_sandbank(river, progress.ship):
-            return _M.SANDBANK_ENDS_MOVE
         if progress.must_push and not isinstance(action, Push):
             return _M.PUSH_REQUIRED
         if index > 0 and isinstance(action, Accelerate):
@@ -206,9 +202,7 @@ def carry_out(river: River, ship: Ship, other: Ship, move: MississippiQueenMove)
         if isinstance(after, MississippiQueenMistake):
             return after
         progress = after
-    if progress.movement == 0:
-        return progress
-    return _M.MOVEMENT_LEFT if progress.movement > 0 else _M.MOVEMENT_OVERDRAWN
+    return progress if progress.movement == 0 else _M.MOVEMENT_LEFT
 
 
 def _merged(actions: tuple[Action | None, ...]) -> list[Action | None]:
@@ -311,8 +305,8 @@ def _push(river: River, progress: Progress, direction: Direction | None) -> Prog
 
 
 # -- legal moves ------------------------------------------------------------------------------------------------------
-# There is no end of legal moves: a ship may turn to where it is heading as often as it likes, and split an advance. As in
-# the official rules, a move is left out if it turns twice in a row, or by nothing.
+# There is no end of legal moves: a ship may turn to where it is heading as often as it likes, and split an advance. As
+# in the official rules, a move is left out if it turns twice in a row, or by nothing.
 
 _Key: TypeAlias = tuple[Hex, Direction, int, int, int, Hex, type | None]
 
@@ -342,19 +336,16 @@ class LegalMoves:
         """Return any of them, all equally likely; None if there is none."""
         if not self.count():
             return None
-        progress, last = self._start, None
+        progress = self._start
+        last: type | None = None
         actions: tuple[Action, ...] = ()
         while True:
-            number = rng.randrange(self._count(progress, last))
-            if progress.movement == 0:
-                if number == 0:
-                    return MississippiQueenMove(actions)
-                number -= 1
-            for added, after in self._continuations(progress, last):
-                number -= self._count(after, type(added[-1]))
-                if number < 0:
-                    progress, actions, last = after, (*actions, *added), type(added[-1])
-                    break
+            if progress.movement == 0 and rng.randrange(self._count(progress, last)) == 0:
+                return MississippiQueenMove(actions)
+            found = list(self._continuations(progress, last))
+            weights = [self._count(after, type(added[-1])) for added, after in found]
+            added, progress = rng.choices(found, weights)[0]
+            actions, last = (*actions, *added), type(added[-1])
 
     def _complete(self, progress: Progress, actions: tuple[Action, ...]) -> Iterator[tuple[Action, ...]]:
         if progress.movement == 0:

@@ -70,14 +70,12 @@ _NO_MOVEMENT: Final = "Nicht genug Bewegungspunkte."
 
 _MISTAKES: Final[Mapping[Mistake, tuple[str, str]]] = {
     _M.NO_ACTIONS: ("NO_ACTIONS", "Der Zug enthält keine Aktionen"),
-    _M.SANDBANK_ENDS_MOVE: ("SAND_BANK_END", "Zug auf eine Sandbank muss letzte Aktion sein."),
     _M.PUSH_REQUIRED: (
         "PUSH_ACTION_REQUIRED",
         "Wenn du auf einem gegnerischen Schiff landest, muss darauf eine Abdrängaktion folgen.",
     ),
     _M.ACCELERATE_FIRST: ("FIRST_ACTION_ACCELERATE", "Du kannst nur in der ersten Aktion beschleunigen."),
     _M.MOVEMENT_LEFT: ("MOVEMENT_POINTS_LEFT", "Es sind noch Bewegungspunkte übrig."),
-    _M.MOVEMENT_OVERDRAWN: ("MOVEMENT_POINTS_MISSING", _NO_MOVEMENT),
     _M.ACCELERATE_BY_ZERO: ("ZERO_ACC", "Es kann nicht um den Wert 0 beschleunigt werden."),
     _M.ABOVE_MAX_SPEED: ("ABOVE_MAX_SPEED", "Die maximale Geschwindigkeit von 6 darf nicht überschritten werden."),
     _M.BELOW_MIN_SPEED: ("BELOW_MIN_SPEED", "Die minimale Geschwindigkeit von 1 darf nicht unterschritten werden."),
@@ -148,7 +146,7 @@ _DIRECTIONS: Final[dict[str, Direction]] = dict(Direction.__members__)
 _DIRECTION_NAMES: Final = tuple(_DIRECTIONS)
 _CACHED_SEGMENTS: Final = 256
 
-STUCK_SENTENCE: Final = "{name} kann sich nicht mehr bewegen."
+_STUCK_END: Final = " kann sich nicht mehr bewegen."
 _OUTCOMES: Final[Mapping[str, str]] = {
     GOAL: "{name} hat das Ziel zuerst erreicht.",
     FAR_AHEAD: "{name} liegt 3 Segmente vorne.",
@@ -164,7 +162,7 @@ def _regular_reason(outcome: Outcome, names: tuple[str, str]) -> str:
         return _TIE
     shown = sentence_names(names)
     if outcome.reason == STUCK:
-        return STUCK_SENTENCE.format(name=shown[1 - outcome.winner])
+        return shown[1 - outcome.winner] + _STUCK_END
     name = shown[outcome.winner]
     # the official sentence about passengers has a capital letter in the place of the name
     return _OUTCOMES[outcome.reason].format(name=name.upper() if outcome.reason == PASSENGERS else name)
@@ -429,4 +427,7 @@ MISSISSIPPI_QUEEN_2024: Final[Dialect] = release_dialect(
     moves={MOVE_CLASS: read_move, f"{_PACKAGE}.Move": read_move},
     read_memento=read_memento,
     data_writers={m.MoveData: write_move, m.Memento: write_memento},
+    irregular_end=_STUCK_END,
+).evolve(  # this release knows the packet only by the name of its class
+    readers={"close": None}, writers={m.CloseConnection: packets.attribute_writer(packets.CLOSE)}
 )

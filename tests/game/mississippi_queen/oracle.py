@@ -42,11 +42,9 @@ _UNREADABLE: Final = "com.thoughtworks.xstream."
 
 NAMES: Final = {
     MississippiQueenMistake.NO_ACTIONS: "MoveMistake.NO_ACTIONS",
-    MississippiQueenMistake.SANDBANK_ENDS_MOVE: "MoveMistake.SAND_BANK_END",
     MississippiQueenMistake.PUSH_REQUIRED: "MoveMistake.PUSH_ACTION_REQUIRED",
     MississippiQueenMistake.ACCELERATE_FIRST: "MoveMistake.FIRST_ACTION_ACCELERATE",
     MississippiQueenMistake.MOVEMENT_LEFT: "MoveMistake.MOVEMENT_POINTS_LEFT",
-    MississippiQueenMistake.MOVEMENT_OVERDRAWN: "MoveMistake.MOVEMENT_POINTS_MISSING",
     MississippiQueenMistake.ACCELERATE_BY_ZERO: "AccelerationProblem.ZERO_ACC",
     MississippiQueenMistake.ABOVE_MAX_SPEED: "AccelerationProblem.ABOVE_MAX_SPEED",
     MississippiQueenMistake.BELOW_MIN_SPEED: "AccelerationProblem.BELOW_MIN_SPEED",
@@ -75,7 +73,7 @@ REASONS: Final = {
     "SEGMENT_DISTANCE": "far_ahead",
     "DIFFERING_SCORES": "points",
     "DIFFERING_PASSENGERS": "passengers",
-    "sc.shared.WinReasonTie": "tie",
+    "WinReasonTie": "tie",
 }
 
 
@@ -124,18 +122,9 @@ def _field(field: ET.Element) -> Field:
     return Terrain[name]
 
 
-def state_text(state: MississippiQueenState, start_team: str) -> str:
-    """Return the position as the release writes it, without the indent of its first line.
-
-    A copy of a position has the player as its first one that was on turn when the copy was made.
-    """
-    text = DIALECT.data_body(Memento(state), "\n      ").children.lstrip()
-    return text.replace('startTeam="ONE"', f'startTeam="{start_team}"')
-
-
-def start_team_of(text: str) -> str:
-    """Return the first player of a position, as it is written."""
-    return text.split('startTeam="', 1)[1][:3]
+def state_text(state: MississippiQueenState) -> str:
+    """Return the position as the release writes it, without the indent of its first line."""
+    return DIALECT.data_body(Memento(state), "\n      ").children.lstrip()
 
 
 def move_text(move: MississippiQueenMove) -> str:

@@ -59,17 +59,19 @@ def move(text: str) -> MississippiQueenMove:
     """A move such as `a+1 t1 f2 p3`: accelerate by 1, turn to direction 1, go 2 forward, push to direction 3."""
     actions: list[Action | None] = []
     for word in text.split():
-        value = word[1:]
-        direction = Direction(int(value)) if word[0] in "tp" and value else None
-        actions.append(
-            {
-                "a": lambda value=value: Accelerate(int(value)),
-                "f": lambda value=value: Advance(int(value)),
-                "t": lambda direction=direction: Turn(direction),
-                "p": lambda direction=direction: Push(direction),
-                "-": lambda: None,
-            }[word[0]]()
-        )
+        kind, value = word[0], word[1:]
+        direction = Direction(int(value)) if kind in "tp" and value else None
+        match kind:
+            case "a":
+                actions.append(Accelerate(int(value)))
+            case "f":
+                actions.append(Advance(int(value)))
+            case "t":
+                actions.append(Turn(direction))
+            case "p":
+                actions.append(Push(direction))
+            case _:
+                actions.append(None)
     return MississippiQueenMove(tuple(actions))
 
 
