@@ -93,6 +93,20 @@ EDITIONS: Final[Mapping[str, Edition]] = {
             _RELEASE_2027,
         ),
         Edition(
+            "piranhas-2026",
+            "swc_2026_piranhas",
+            "game.piranhas:PIRANHAS_2026",
+            "protocol.dialects.piranhas_2026:PIRANHAS_2026",
+            _RELEASE_2027,
+        ),
+        Edition(
+            "piranhas-2026-26.0.7",
+            "swc_2026_piranhas",
+            "game.piranhas:PIRANHAS_2026_FIRST",
+            "protocol.dialects.piranhas_2026:PIRANHAS_2026_FIRST",
+            _RELEASE_2027,
+        ),
+        Edition(
             "mississippi-queen-2024",
             "swc_2024_mississippi_queen",
             "game.mississippi_queen:MISSISSIPPI_QUEEN_2024",
