@@ -330,7 +330,13 @@ class MatchServer:
                         with trio.move_on_at(min(times.values())):
                             await (changed.park() if is_started.is_set() else is_started.wait())
                         continue
-                    for each, is_own in await self._find_owners(own, program, due, waiting):
+                    first, *others = due
+                    if not (others or first.found) and has_socket(own.processes[program].pids, first.far):
+                        # a quick program connects before its process is known here
+                        decided: Sequence[tuple[_Waiting, bool]] = [(first, True)]
+                    else:
+                        decided = await self._find_owners(own, program, due, waiting)
+                    for each, is_own in decided:
                         waiting.remove(each)
                         if is_own:
                             admit(each.sock, each.address)
