@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
-from msgspec.structs import replace
 
 from spielleiter.game.api import State
 from spielleiter.game.blokus.moves import SkipMove
@@ -153,7 +152,7 @@ def test_the_season_of_a_replay_is_recognized(tmp_path: Path, game_types: Callab
 
 def test_the_game_continues_with_the_rules_of_this_server(tmp_path: Path) -> None:
     path = written(tmp_path, encode_replay(R3.dialect, "room", played(2)))
-    edition = replace(R3, game=R3.game.with_options({"gameEnd": "noMovesLeft"}))
+    edition = R3.with_options({"gameEnd": "noMovesLeft"})
     state = load_starting_states(path, 1, {edition.game_type: edition})[edition.name]
     assert not state.rules.ends_with_finished_color  # type: ignore[attr-defined]
 

@@ -93,7 +93,7 @@ async def replay(edition: Edition, lines: list[Line], options: dict[str, str]) -
 
     A strict edition ends a stream where the release does, but may say why before.
     """
-    played = replace(edition, game=edition.game.with_options(options))
+    played = edition.with_options(options)
     difference: BaseException | None = None
     try:
         server = Server(Config(), io.StringIO(), {edition.game_type: played}, WorkMeter(lambda: 0.0, lambda: 0.0))
@@ -166,7 +166,7 @@ RELEASES = {
 """The edition to compare with the recordings of each folder."""
 
 _R1 = EDITIONS["blokus-2021-r1"]
-WITHOUT_COLOR_FINISH = {_R1.name: replace(_R1, game=_R1.game.with_options({"gameEnd": "noMovesLeft"}))}
+WITHOUT_COLOR_FINISH = {_R1.name: _R1.with_options({"gameEnd": "noMovesLeft"})}
 """Release 21.1.0 by edition name, with games that continue after a colour has placed all its pieces."""
 
 

@@ -1,4 +1,5 @@
-// Which drawing module draws which game. A new game adds its module here; a game without one is shown as a table.
+// How games are drawn. The page has every `board.js` in `viewer/games/`, and each of them adds its game here; a game without
+// one is shown as a table.
 //
 // A drawing module is an object with
 // - name: the value of `game.game`,
@@ -11,11 +12,16 @@
 // A seat lists the legal moves as buttons with describeLegalMove(move, position) and targetOf(move, position), unless the module
 // has an input of its own: createInput(view, choose), an object with `element`, `request(legal, position)`, `dispose()`.
 
-import { blokus } from "./blokus.js";
-import { haseUndIgel } from "./hase_und_igel.js";
-import { table } from "./table.js";
+import { table } from "./field_table.js";
+import { addTexts } from "./i18n.js";
 
-const DRAWINGS = new Map([blokus, haseUndIgel].map((drawing) => [drawing.name, drawing]));
+const DRAWINGS = new Map();
+
+// Adds a drawing module and its texts, of which `game.` and the name is the title of the game.
+export function addGame(drawing, texts) {
+  DRAWINGS.set(drawing.name, drawing);
+  addTexts(texts);
+}
 
 export function drawingFor(game) {
   return DRAWINGS.get(game.game) ?? table;

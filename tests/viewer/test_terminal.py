@@ -9,13 +9,13 @@ import click
 import pytest
 from msgspec.structs import replace
 
-from spielleiter.cli.board import Canvas, colors_of, draw
 from spielleiter.common.text import text_width
 from spielleiter.game.api import State
 from spielleiter.game.blokus.moves import SkipMove
 from spielleiter.game.blokus.pieces import Color
 from spielleiter.game.blokus.state import BLOKUS_2027, BlokusState
 from spielleiter.game.hase_und_igel.state import HASE_UND_IGEL_2018
+from spielleiter.viewer.terminal import Canvas, colors_of, draw
 
 NAMES = ("Alice", "Jörg")
 NO_NAMES = ("", "")

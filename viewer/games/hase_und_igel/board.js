@@ -2,8 +2,10 @@
 //
 // The track is drawn in rows that change their direction, so that neighbours on the track are neighbours in the picture.
 
-import { el, svg } from "../dom.js";
-import { number, t, tOr } from "../i18n.js";
+import { el, svg } from "../../static/dom.js";
+import { addGame } from "../../static/games.js";
+import { number, t, tOr } from "../../static/i18n.js";
+import { TEXTS } from "./texts.js";
 
 const COLUMNS = 11;
 const GAP = 0.42; // between two rows, where the connection is drawn
@@ -230,7 +232,7 @@ class Thumbnail {
   }
 }
 
-export const haseUndIgel = {
+addGame({
   name: "hase_und_igel",
   createThumbnail: () => new Thumbnail(),
   createBoard: (game, options = {}) => new Track(game, options),
@@ -245,4 +247,4 @@ export const haseUndIgel = {
   pieceName: String,
   pointsText: (position, player) => t("hui.onField", { field: number(position.players?.[player]?.field ?? 0) }),
   describeSide: (side) => (side ? playerColor(side.player) : ""),
-};
+}, TEXTS);

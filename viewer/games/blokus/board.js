@@ -4,10 +4,12 @@
 // Invariants: only what differs from the picture before is touched. Rules stay with the server: everything that
 // is marked as legal or refused comes from it.
 
-import { el, svg, setText } from "../dom.js";
-import { t, tOr } from "../i18n.js";
-import { BlokusInput } from "./blokus_input.js";
-import { COLOR_OF_LETTER, colorName, outlinePath, patternOf, pieceName, remainingPiece, swatch } from "./pieces.js";
+import { el, svg, setText } from "../../static/dom.js";
+import { addGame } from "../../static/games.js";
+import { t, tOr } from "../../static/i18n.js";
+import { BlokusInput } from "./input.js";
+import { COLOR_OF_LETTER, colorName, ensurePatterns, outlinePath, patternOf, pieceName, remainingPiece, swatch } from "./pieces.js";
+import { TEXTS } from "./texts.js";
 
 const MARGIN = 1;
 const MAX_OUTSIDE = 6; // a refused piece further out than this many cells is not drawn
@@ -238,10 +240,13 @@ class Thumbnail {
   }
 }
 
-export const blokus = {
+addGame({
   name: "blokus",
   createThumbnail: () => new Thumbnail(),
-  createBoard: (game, options = {}) => new Board(game, options),
+  createBoard(game, options = {}) {
+    ensurePatterns();
+    return new Board(game, options);
+  },
   createPlayerDetails: (game) => new PlayerDetails(game),
   createInput: (view, choose) => new BlokusInput(view, choose),
   pieceName,
@@ -262,4 +267,4 @@ export const blokus = {
   describeSide(side) {
     return side?.color ? tOr(`color.${side.color}`, side.color) : "";
   },
-};
+}, TEXTS);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from spielleiter.game.api import State
 from spielleiter.game.nim import NimState
@@ -16,3 +17,6 @@ class NimView(View):
     def parts(self, state: State) -> Json:
         assert isinstance(state, NimState)
         return {"sticks": state.sticks}
+
+
+VIEW: Final = NimView()

@@ -166,6 +166,9 @@ class HaseUndIgelView(View):
         return RULE_WORDS[mistake]
 
 
+VIEW: Final = HaseUndIgelView()
+
+
 def _own(state: State) -> HaseUndIgelState:
     assert isinstance(state, HaseUndIgelState)
     return state

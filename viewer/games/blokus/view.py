@@ -169,6 +169,9 @@ class BlokusView(View):
         return {"piece": move.shape.name, "cells": cells, "offendingCells": offending}
 
 
+VIEW: Final = BlokusView()
+
+
 def _own(state: State) -> BlokusState:
     assert isinstance(state, BlokusState)
     return state

@@ -1,8 +1,9 @@
 // Drawing module of Nim: a row of sticks; those that were taken are outlines.
 
-import { svg } from "../dom.js";
-import { t } from "../i18n.js";
-import { table } from "./table.js";
+import { svg } from "../../static/dom.js";
+import { table } from "../../static/field_table.js";
+import { addGame } from "../../static/games.js";
+import { t } from "../../static/i18n.js";
 
 class Sticks {
   constructor() {
@@ -17,4 +18,7 @@ class Sticks {
   }
 }
 
-export const nim = { ...table, name: "nim", createBoard: () => new Sticks() };
+addGame({ ...table, name: "nim", createBoard: () => new Sticks() }, {
+  "game.nim": ["Nim", "Nim"],
+  "nim.sticks": ["{sticks} Hölzer", "{sticks} sticks"],
+});

@@ -4,8 +4,8 @@
 // where it fits; turning is geometry only. Invariants: a move is sent only if it is one of that list; whatever the
 // pointer can do, the keys can do too.
 
-import { announce, button, el, setText } from "../dom.js";
-import { t } from "../i18n.js";
+import { announce, button, el, setText } from "../../static/dom.js";
+import { t } from "../../static/i18n.js";
 import { cellsKey, colorName, flipped, normalized, pieceIcon, pieceName, rotated } from "./pieces.js";
 
 function shifted(cells, [x, y]) {

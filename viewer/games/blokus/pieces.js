@@ -3,8 +3,8 @@
 // Invariants: a colour is never told by its hue alone: each has a pattern. A piece is a list of cells [x, y] whose
 // bounding box begins at (0, 0).
 
-import { el, svg } from "../dom.js";
-import { t, tOr } from "../i18n.js";
+import { el, svg } from "../../static/dom.js";
+import { t, tOr } from "../../static/i18n.js";
 
 export const COLORS = ["BLUE", "YELLOW", "RED", "GREEN"];
 export const COLOR_OF_LETTER = { B: "BLUE", Y: "YELLOW", R: "RED", G: "GREEN" };

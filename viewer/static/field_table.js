@@ -1,7 +1,7 @@
 // Drawing module of a game that has none of its own: the fields of a position as a table.
 
-import { el } from "../dom.js";
-import { t } from "../i18n.js";
+import { el } from "./dom.js";
+import { t } from "./i18n.js";
 
 function valueText(value) {
   return value !== null && typeof value === "object" ? JSON.stringify(value) : String(value);
