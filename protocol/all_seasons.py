@@ -5,14 +5,18 @@ So no season has to be imported to read what a client sends before it has chosen
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
-from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.dialect import Dialect, Reader
 from spielleiter.protocol.dialects import packets
 from spielleiter.protocol.messages import REQUEST_TYPES, TimeoutRequest
 
 ROOM_TAGS: Final = tuple(tag for tag, reader in packets.READERS.items() if reader is packets.read_room)
 """The tag of packets with the data of a room, and their class, which the releases accept in its place."""
+
+READERS: Final[Mapping[str, Reader]] = {**packets.READERS, **packets.EARLIER_READERS}
+"""The packets of all seasons, by tag and by class."""
 
 
 def reading_all_requests(dialect: Dialect) -> Dialect:
@@ -23,6 +27,6 @@ def reading_all_requests(dialect: Dialect) -> Dialect:
     """
     writers = {kind: writer for kind, writer in packets.WRITERS.items() if kind in REQUEST_TYPES}
     return dialect.evolve(
-        readers={**packets.READERS, **packets.EARLIER_READERS, **dialect.readers},
+        readers={**READERS, **dialect.readers},
         writers={**writers, TimeoutRequest: packets.write_timeout, **dialect.writers},
     )

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Final, cast
 
-from spielleiter.protocol.all_seasons import ROOM_TAGS, reading_all_requests
+from spielleiter.protocol.all_seasons import READERS, ROOM_TAGS
 from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.errors import LocalProtocolError
 from spielleiter.protocol.messages import CloseConnection, Memento, Message, Result, RoomMessage, UnreadableData
@@ -41,8 +41,8 @@ class Recogniser:
         self._known = [self._first]
         self._chosen: dict[str | None, Dialect] = {}
         self._latest = self._first
-        self.dialect: Final = reading_all_requests(self._first).evolve(
-            readers=dict.fromkeys(ROOM_TAGS, self._read_room),
+        self.dialect: Final = self._first.evolve(
+            readers={**READERS, **self._first.readers, **dict.fromkeys(ROOM_TAGS, self._read_room)},
             is_strict=False,
             writers={
                 RoomMessage: lambda message, _dialect, indent: self._chosen.get(message.room_id, self._first).body(
