@@ -73,6 +73,8 @@ _RELEASE_2027: Final = _DOCUMENTED.evolve(
     missing_requests=frozenset({ScoreForPlayerRequest, TestModeRequest, TimeoutRequest}),
 )
 
+_RELEASE_2024: Final = _RELEASE_2027.evolve(judges_joined_games=False)
+
 _DOCUMENTED_2018: Final = _DOCUMENTED.evolve(
     joins_reserved_together=True,
     tells_violators_the_result=False,
@@ -109,6 +111,13 @@ EDITIONS: Final[Mapping[str, Edition]] = {
             _RELEASE_2027,
             release="26.0.7",
             since="2025-10-08",
+        ),
+        Edition(
+            "mississippi-queen-2024",
+            "swc_2024_mississippi_queen",
+            "game.mississippi_queen:MISSISSIPPI_QUEEN_2024",
+            "protocol.dialects.mississippi_queen_2024:MISSISSIPPI_QUEEN_2024",
+            _RELEASE_2024,
         ),
         Edition(
             "blokus-2021-r3",
