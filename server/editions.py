@@ -118,6 +118,8 @@ EDITIONS: Final[Mapping[str, Edition]] = {
             "game.mississippi_queen:MISSISSIPPI_QUEEN_2024",
             "protocol.dialects.mississippi_queen_2024:MISSISSIPPI_QUEEN_2024",
             _RELEASE_2024,
+            release="24.2.5",
+            since="2024-03-27",
         ),
         Edition(
             "blokus-2021-r3",
