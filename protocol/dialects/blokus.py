@@ -612,15 +612,24 @@ players: Final = part(
 )
 
 
-def _last_move(memento: Memento, state: BlokusState, dialect: Dialect, indent: str) -> Sequence[bytes]:
-    """Write the last move with the hints of the memento; nothing before the first move."""
-    if state.last_move is None:
-        return ()
-    body = dialect.data_writers[MoveData](MoveData(state.last_move, memento.hints), dialect, indent + "  ")
-    return (typed_element(indent, "lastMove", body).encode(),)
+def last_move(package: str) -> StatePart:
+    """Return the last move with the hints of the memento, or nothing before the first move.
 
+    `package` is as in `move_readers`. A piece without hints, as in nearly every position, is written without the tables
+    of the dialect, which would write the same.
+    """
+    head, tail = f'<lastMove class="{package}.SetMove">', "</lastMove>"
 
-last_move: Final = StatePart(lambda: _last_move, None)
+    def write(memento: Memento, state: BlokusState, dialect: Dialect, indent: str) -> Sequence[bytes]:
+        move = state.last_move
+        if move is None:
+            return ()
+        if isinstance(move, SetMove) and not memento.hints:
+            return (f"{indent}{head}{_piece(move, indent + '  ')}{indent}{tail}".encode(),)
+        body = dialect.data_body(MoveData(move, memento.hints), indent + "  ")
+        return (typed_element(indent, "lastMove", body).encode(),)
+
+    return StatePart(lambda: write, None)
 
 
 def last_move_mono(attributes: str = "") -> StatePart:

@@ -269,7 +269,7 @@ BLOKUS_2027: Final[Dialect] = BLOKUS_2021_R3.evolve(
                 f' startTeam="{_TEAM_NAMES[0]}" turn="{state.turn}"'
                 f' startPiece="{blokus.SHAPE_NAMES[state.start_shape]}" round="{state.round}"'
             ),
-            blokus.last_move,
+            blokus.last_move(PACKAGE),
             blokus.board,
             blokus.last_move_mono(),
             blokus.shape_lists(),
