@@ -2,11 +2,14 @@
 
 import gzip
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from tools.season.build import build as build_release
+from tools.season.diff import recording_differences, rule_differences, source_differences
+from tools.season.forms import form_differences, forms_as_markdown, read_forms
 from tools.season.oracle import play_games
 from tools.season.record import record as record_release
 from tools.season.release import Release, ReleaseError
@@ -71,6 +74,47 @@ def perft(release: Path, depth: int, seed: int) -> None:
 def record(release: Path, out: Path, games: int, wrong: int, seed: int, only: str) -> None:
     """Hold conversations with the server of RELEASE, and write transcripts of them into the folder OUT."""
     record_release(Release(release), out, whole_games=games, wrong_moves=wrong, seed=seed, only=only, say=click.echo)
+
+
+@season.command()
+@_RELEASE
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def forms(release: Path, as_json: bool) -> None:
+    """Print the wire form of RELEASE: elements and attributes in their order, texts, constants."""
+    with open_rules(Release(release)) as rules:
+        found = read_forms(rules)
+    click.echo(json.dumps(found, ensure_ascii=False, indent=1) if as_json else "\n".join(forms_as_markdown(found)))
+
+
+@season.command()
+@click.argument("old", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("new", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--repository", type=_FOLDER, help="A clone of software-challenge/backend: compare the sources, too.")
+@click.option("--oracle", type=click.Path(path_type=Path), help="An oracle of OLD: compare the rules, too.")
+@click.option("--recordings", type=_FOLDER, nargs=2, help="Recordings of OLD and NEW with the same seed.")
+def diff(
+    old: Path, new: Path, repository: Path | None, oracle: Path | None, recordings: tuple[Path, Path] | None
+) -> None:
+    """Print what changed from the release OLD to the release NEW (folders of `build`)."""
+    releases = Release(old), Release(new)
+    found = []
+    for release in releases:
+        with open_rules(release) as rules:
+            found.append(read_forms(rules))
+    _print("Forms, texts and constants", form_differences(*found))
+    if repository:
+        _print("Sources", source_differences(repository, releases[0].version, releases[1].version))
+    if oracle:
+        with open_rules(releases[1]) as rules:
+            _print("Rules", rule_differences(oracle, rules))
+    if recordings:
+        _print("Conversations", recording_differences(*recordings))
+
+
+def _print(title: str, lines: Iterable[str]) -> None:
+    click.echo(f"\n## {title}\n")
+    for line in lines:
+        click.echo(f"- {line}")
 
 
 def main() -> None:

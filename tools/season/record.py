@@ -5,6 +5,7 @@ import random
 import shutil
 import socket
 import subprocess
+import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -90,7 +91,6 @@ class _Recorder:
         self._door, self._start = trio.Lock(), trio.Lock()
         self._game_type = str(rules.ask("start", str(seed))["game"])
         self._wrong = WrongMoves(AlteredMoves(random.Random(seed)))
-        self._number = 0
 
     async def run(self, whole_games: int, wrong_moves: int, only: str) -> None:
         await _until_open(self._server.port)
@@ -117,8 +117,7 @@ class _Recorder:
             limit.release_on_behalf_of(name)
 
     async def _hold(self, name: str, scenario: Scenario) -> None:
-        self._number += 1
-        seed = self._seed + self._number
+        seed = zlib.crc32(f"{self._seed} {name}".encode())  # the same whatever else is recorded
         transcript = Transcript(
             [
                 f"{name} (release {self._release.version}): {scenario.__doc__}",

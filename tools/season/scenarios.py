@@ -19,8 +19,8 @@ Scenario = Callable[[Table], Awaitable[None]]
 
 
 async def whole_game(table: Table) -> None:
-    """A prepared game, observed; both seats play legal moves to the end"""
-    await table.begin()
+    """A prepared game, observed; both seats play legal moves to the end, without a time limit"""
+    await table.begin(can_timeout=False)
     await table.play_to_end()
 
 

@@ -51,7 +51,7 @@ import sc.protocol.room.RoomPacket;
  * play MOVE            plays it, if it is legal
  * result               who wins if the game ends here, and the packet of the result
  * perft DEPTH          the numbers of sequences of 1 to DEPTH moves, over games that end on the way
- * forms                the elements and attributes of packets, states and moves
+ * forms                elements and attributes of packets, states and moves; texts of mistakes and reasons; constants
  * </pre>
  */
 public final class Rules {
@@ -124,7 +124,7 @@ public final class Rules {
             case "play" -> answer = judge(words[1], true);
             case "result" -> describeResult(answer);
             case "perft" -> answer.put("perft", perft(Integer.parseInt(words[1])));
-            case "forms" -> answer.put("forms", new Forms(wire).all(plugin, ROOM));
+            case "forms" -> answer = new Forms(wire).all();
             default -> throw new IllegalArgumentException("unknown question: " + words[0]);
         }
         return answer;
