@@ -390,13 +390,14 @@ async def test_a_game_is_freed_without_the_garbage_collector(tmp_path: Path) -> 
     with trio.fail_after(HANG_TIMEOUT):
         async with open_match_server(setup) as match_server:
             await play_game(setup, first, tmp_path, match_server=match_server)
+            await trio.testing.wait_all_tasks_blocked()
             gc.collect()
             before = alive()
             gc.disable()
             try:
                 record = await play_game(setup, second, tmp_path, match_server=match_server)
                 await trio.testing.wait_all_tasks_blocked()
-                assert alive() == before
+                assert not alive() - before  # a thread that wrote the first game may have kept it a moment longer
             finally:
                 gc.enable()
     assert record.verdict == Verdict.REGULAR
