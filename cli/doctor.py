@@ -29,11 +29,12 @@ import trio
 import trio.lowlevel
 
 from spielleiter.cli.ctrl_c import raise_on_ctrl_c
-from spielleiter.cli.output import filled, json_text, printable
+from spielleiter.cli.output import json_text
 from spielleiter.cli.running import EXIT_FAILURE, run_async
 from spielleiter.common.errors import SupervisorError, os_error_text
 from spielleiter.common.own_python import is_frozen, own_python
 from spielleiter.common.terminal import understands_escapes
+from spielleiter.common.text import filled, printable
 from spielleiter.programs.platform_api import ProcessSpec
 from spielleiter.programs.sandbox.bubblewrap import bubblewrap_problem
 from spielleiter.programs.sandbox.containers import ENGINES, engine_problem

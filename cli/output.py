@@ -47,11 +47,7 @@ _SPELLINGS: Final = {
 }
 """Replacements for characters that the encoding of a stream lacks."""
 
-JOINT: Final = "\u00a0"
-"""Shown as a space, but the words it joins are kept on one line."""
 _IN_BACKTICKS: Final = re.compile("`[^`]+`")
-_PAIR: Final = re.compile(r"\((\d+), (\d+)\)")
-_WORD: Final = re.compile("( *)([^ ]+)")
 
 # -- streams ----------------------------------------------------------------------------------------------------------
 
@@ -129,47 +125,10 @@ def fitted(line: str, out: TextIO) -> str:
         columns = os.get_terminal_size(out.fileno()).columns - 1
     except (OSError, ValueError):  # no terminal
         return line
-    from spielleiter.common.text import text_width
+    from spielleiter.common.text import JOINT, filled, text_width
 
     if not 0 < columns < text_width(line):
         return line
     indent = " " * (len(line) - len(line.lstrip(" ")) + 2)
     joined = _IN_BACKTICKS.sub(lambda found: found[0].replace(" ", JOINT), line)
     return "\n".join(filled(joined, columns, indent if len(indent) < columns // 2 else ""))
-
-
-def printable(text: str) -> str:
-    """`text` as one line; control characters are escaped, other unprintable characters become question marks."""
-    from spielleiter.common.text import escaped
-
-    return "".join(" " if char.isspace() else char if char.isprintable() else "?" for char in escaped(text))
-
-
-def wrapped(text: str, columns: int) -> list[str]:
-    """`text` in lines of at most `columns` columns, split as by `filled`; at least one line.
-
-    Further lines are indented unless there is very little space. A pair of coordinates is not split.
-    """
-    joined = _PAIR.sub(rf"(\1,{JOINT}\2)", text)
-    return filled(joined, columns, "" if columns < 20 else "  ") or [""]
-
-
-def filled(text: str, columns: int, indent: str) -> list[str]:
-    """`text` in lines of at most `columns` columns, split between words. Each further line begins with `indent`.
-
-    The displayed width counts. A word that is too long is not split, so that a path can be copied, and words that are
-    joined by `JOINT` are not separated.
-    """
-    from spielleiter.common.text import text_width
-
-    lines: list[str] = []
-    line, width = "", 0
-    for gap, word in _WORD.findall(text):
-        more = text_width(word)
-        if line and width + len(gap) + more > columns:
-            lines.append(line)
-            line, width = indent + word, len(indent) + more
-        else:
-            line += gap + word
-            width += len(gap) + more
-    return [each.replace(JOINT, " ") for each in (*lines, line) if each]

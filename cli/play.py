@@ -41,11 +41,10 @@ GTP: Final = "gtp"
 
 def playing_strategies() -> dict[str, StrategyKind]:
     """Return the strategies of `play` by name: the built-in ones, and gtp."""
-    from spielleiter.players.gtp_blokus import POSITIONS
     from spielleiter.players.strategies import STRATEGIES, StrategyKind
 
     description = "the moves of another program, named by --engine (Blokus only)"
-    return {**STRATEGIES, GTP: StrategyKind(GTP, description, position=POSITIONS)}
+    return {**STRATEGIES, GTP: StrategyKind(GTP, description, package="blokus")}
 
 
 def _strategy(name: str) -> StrategyKind | None:
@@ -200,7 +199,7 @@ def _play_once(
     async def play_with(player: Player, responder: Responder) -> GameReport:
         def season() -> Edition:
             dialect = seasons.of_room(player.room_id) or chosen.dialect
-            return next(each for each in EDITIONS.values() if each.dialect is dialect)
+            return EDITIONS[dialect.name]
 
         def watch(data: RoomData) -> None:
             if isinstance(data, Memento):

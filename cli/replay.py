@@ -160,9 +160,9 @@ class _Game:
 
 def _print_game(game: _Game, ply: int | None) -> None:
     """Print all moves, the last position and the end of the game; or, with `ply`, one position and its move."""
-    from spielleiter.cli.board import draw
     from spielleiter.cli.screen import canvas_of
     from spielleiter.viewer.game_json import distinct_positions
+    from spielleiter.viewer.terminal import draw
 
     shown = game.json
     names = [player["name"] or f"player {number}" for number, player in enumerate(shown["players"], 1)]

@@ -16,11 +16,11 @@ from typing import Final, TextIO
 import click
 import trio
 
-from spielleiter.cli.board import Canvas, colors_of, draw
-from spielleiter.cli.output import printable, wrapped
 from spielleiter.common.terminal import shows_colours, understands_escapes
+from spielleiter.common.text import printable, wrapped
 from spielleiter.game.api import Seat, State
 from spielleiter.protocol.messages import Memento, RoomData, WelcomeMessage
+from spielleiter.viewer.terminal import Canvas, colors_of, draw
 
 WRITE_INTERVAL: Final = 0.05
 """The shortest time between two writes, in seconds."""

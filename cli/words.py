@@ -1,7 +1,7 @@
 """Positions, results and refusals of a server as text, for people and for scripts.
 
 Control characters are escaped. A player is called by its display name or, without one, `player 1` or `player 2`. The
-server's own words, which are German, are quoted. `spielleiter.cli.board` draws positions.
+server's own words, which are German, are quoted. `spielleiter.viewer.terminal` draws positions.
 """
 
 from __future__ import annotations

@@ -18,7 +18,8 @@ from spielleiter.client.gtp_engine import AsksEngine, EngineError, EngineRefusal
 from spielleiter.common.files import temporary_directory
 from spielleiter.game.api import Move, State
 from spielleiter.game.blokus import BlokusState
-from spielleiter.players.choosers import cells_and_corners, greedy_move
+from spielleiter.players.blokus import cells_and_corners
+from spielleiter.players.choosers import greedy_move
 from spielleiter.players.gtp_blokus import (
     VARIANT,
     EnginePosition,

@@ -55,4 +55,4 @@ def make_responder(name: str, *, seed: int | None = None, delay: float = DEFAULT
             await trio.sleep(delay)
         return choose(state, rng)
 
-    return respond_with(think if kind.is_level else answer)
+    return respond_with(think if kind.level else answer)

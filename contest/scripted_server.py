@@ -679,7 +679,7 @@ def result_of(edition: Edition, scripted_server: ScriptedServer, end: EarlyEndin
     elif end.other is not Cause.REGULAR:
         ending = Ending.by_faults({1 - own: (end.other, f"cause {end.other.value}")})
     else:
-        ending = Ending.by_command(edition.policy.cancel_winner, scripted_server.state)
+        ending = Ending.by_command(scripted_server.state, edition, scripted_server.names)
     return ending.result(edition, scripted_server.state, scripted_server.names)
 
 
@@ -687,4 +687,5 @@ def result_by_rules(edition: Edition, scripted_server: ScriptedServer) -> Result
     """Return the result that the edition's server sends for a game that is over by the rules."""
     outcome = scripted_server.state.outcome()
     assert outcome is not None
-    return Ending.by_rules(outcome).result(edition, scripted_server.state, scripted_server.names)
+    ending = Ending.by_rules(outcome, edition, scripted_server.names)
+    return ending.result(edition, scripted_server.state, scripted_server.names)

@@ -102,8 +102,9 @@ class Outcome(Struct, frozen=True):
 class State(Protocol):
     """A position, with everything that the rules need to continue from it.
 
-    Two more methods are used where a state has them, since they can be much faster than making every move:
-    `count_legal_moves()`, and `draw_legal_move(rng)`, which returns any legal move, all equally likely, or None.
+    Three more methods are used where a state has them. `count_legal_moves()`, and `draw_legal_move(rng)`, which returns
+    any legal move, all equally likely, or None, can be much faster than making every move. `standing()` returns the
+    outcome if the game ended here; without it, more points win.
     """
 
     @property
@@ -193,3 +194,20 @@ class Game(Protocol):
         Raises GameError for a position of another game.
         """
         ...
+
+
+def package_of(value: State | Game) -> str:
+    """Return the name of the package below `spielleiter.game` that a position or a game belongs to.
+
+    Other parts of the project have their modules for this game under the same name. The result is empty for a game from
+    elsewhere.
+
+    >>> from spielleiter.game.blokus import BLOKUS_2021
+    >>> package_of(BLOKUS_2021)
+    'blokus'
+    """
+    for kind in type(value).__mro__:  # it may be a variant that one season needs
+        match kind.__module__.split("."):
+            case ["spielleiter", "game", name, *_] if name != "api":
+                return name
+    return ""

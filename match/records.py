@@ -97,6 +97,8 @@ class GameRecord:
     """The machine of a cluster that the game was played on; empty: the one that the match was started on."""
     attempts: tuple[Mapping[str, int], Mapping[str, int]] = field(default_factory=lambda: ({}, {}))
     """By program: what it tried although it is not allowed, one of `Attempt`, and how often."""
+    figures: tuple[Mapping[str, int], Mapping[str, int]] = field(default_factory=lambda: ({}, {}))
+    """By program: the parts of its score as the game names them, in their order; the first one is `points`."""
     foreign_connections: int = 0
     """Connections to the programs' ports that were refused, since no program was seen to have made them."""
 
@@ -138,6 +140,7 @@ _BY_PROGRAM: Final = (
     "program_starts",
     "observations",
     "attempts",
+    "figures",
 )
 
 

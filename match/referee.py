@@ -72,6 +72,8 @@ LEAVING_TIMEOUT: Final = 1.0
 _RESULT_TIMEOUT: Final = 5.0  # seconds for a server to send the result of a cancelled game
 
 MEBIBYTE: Final = 1024 * 1024
+_MEAN: Final = "∅ "
+"""How some games begin the name of a part of the score that is averaged over several games."""
 
 _EXCEEDED: Final = {
     Condition.MEMORY.key: f"it used more than the contest's {MEMORY_LIMIT // MEBIBYTE} MiB of memory",
@@ -215,7 +217,6 @@ class _Referee:
             text = os_error_text(error) if isinstance(error, OSError) else plain_text(str(error))
             self._facts.machine_problem = self._facts.machine_problem or text
         finally:
-            self._meter.close()
             self._evidence.detach()
         if self._persistent_programs is not None:
             await self._persistent_programs.end_game()
@@ -564,10 +565,14 @@ class _Referee:
         result = self._facts.result if self._facts.has_begun else None
         points: list[int | None] = [None, None]
         causes = ["", ""]
+        figures: list[dict[str, int]] = [{}, {}]
         for seat, score in enumerate(result.scores if result else ()):
             program = planned.seats[seat]
             points[program] = score.parts[1] if len(score.parts) > 1 else None
             causes[program] = score.cause.value
+            # the first part says who won
+            named = zip(result.definition[1:] if result else (), score.parts[1:], strict=False)
+            figures[program] = {fragment.name.removeprefix(_MEAN): value for fragment, value in named}
         reasons = [" ".join(judgement.reason.split())]
         if result is not None:  # the programs that had to be ended after a game that they had played
             reasons += [
@@ -607,6 +612,7 @@ class _Referee:
             observations=(self._observations[0], self._observations[1]),
             program_starts=(_start_of(first, started), _start_of(second, started)),
             attempts=(dict(evidence.attempts[0]), dict(evidence.attempts[1])),
+            figures=(figures[0], figures[1]),
             foreign_connections=evidence.foreign_connections,
         )
 

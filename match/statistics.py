@@ -32,7 +32,7 @@ import enum
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import NormalDist, fmean, variance
@@ -244,21 +244,46 @@ def estimate_points(records: Iterable[GameRecord], program: int) -> Estimate | N
 
     Only pairs whose games were both played to their end are used: the points of other games say nothing about strength.
     """
-    return _estimate_mean([fmean(points[program] for points in pair) for pair in _points_of_pairs(records)])
+    return _estimate_mean([fmean(points[program] for points in pair) for pair in _values_of_pairs(records, _points)])
 
 
 def estimate_point_difference(records: Iterable[GameRecord]) -> Estimate | None:
     """The mean points of program 0 minus those of program 1 in a game, from the same pairs as `estimate_points`."""
-    return _estimate_mean([fmean(own - other for own, other in pair) for pair in _points_of_pairs(records)])
+    return _estimate_mean([fmean(own - other for own, other in pair) for pair in _values_of_pairs(records, _points)])
 
 
-def _points_of_pairs(records: Iterable[GameRecord]) -> list[list[tuple[int, int]]]:
+def estimate_figures(records: Iterable[GameRecord], program: int) -> dict[str, Estimate]:
+    """The mean of each part of a program's score in a game, by name, from the same pairs as `estimate_points`."""
+    games = list(records)
+    estimates = {
+        name: _estimate_mean([fmean(values[program] for values in pair) for pair in _values_of_pairs(games, figure)])
+        for name, figure in ((name, _figure(name)) for name in figure_names(games))
+    }
+    return {name: estimate for name, estimate in estimates.items() if estimate is not None}
+
+
+def figure_names(records: Iterable[GameRecord]) -> tuple[str, ...]:
+    """The names of the parts of scores, in their order; all games of a match have the same."""
+    return tuple(dict.fromkeys(name for record in records for figures in record.figures for name in figures))
+
+
+def _points(record: GameRecord) -> tuple[int | None, int | None]:
+    return record.points
+
+
+def _figure(name: str) -> Callable[[GameRecord], tuple[int | None, int | None]]:
+    return lambda record: (record.figures[0].get(name), record.figures[1].get(name))
+
+
+def _values_of_pairs(
+    records: Iterable[GameRecord], values_of: Callable[[GameRecord], tuple[int | None, int | None]]
+) -> list[list[tuple[int, int]]]:
     played = [record for record in records if record.verdict in PLAYED_OUT]
-    pairs = [[(game.points[0], game.points[1]) for game in pair] for pair in complete_pairs(played)]
+    pairs = [[values_of(game) for game in pair] for pair in complete_pairs(played)]
     return [
         [(own, other) for own, other in pair if own is not None and other is not None]
         for pair in pairs
-        if not any(None in points for points in pair)
+        if not any(None in values for values in pair)
     ]
 
 

@@ -28,6 +28,7 @@ from spielleiter.match.statistics import (
     count_pairs,
     count_results,
     estimate_elo,
+    estimate_figures,
     estimate_normalized_elo,
     estimate_point_difference,
     estimate_points,
@@ -223,6 +224,8 @@ class ProgramSummary:
     losses: int
     points: Estimate | None
     """The mean of a game; None with fewer than two pairs."""
+    figures: Mapping[str, Estimate]
+    """The means of the parts of its score as the game names them, in their order, of which `points` is the first."""
     crashes: int
     """Games that it lost by a crash; the table of faults says which verdicts are one."""
     timeouts: int
@@ -446,6 +449,7 @@ def _summarise_program(games: Sequence[GameRecord], program: int, names: tuple[s
         draws=tally.draws,
         losses=tally.wins if program else tally.losses,
         points=estimate_points(games, program),
+        figures=estimate_figures(games, program),
         crashes=sum(faults[verdict] for verdict in CRASH_VERDICTS),
         timeouts=sum(faults[verdict] for verdict in TIMEOUT_VERDICTS),
         illegal_moves=sum(faults[verdict] for verdict in ILLEGAL_VERDICTS),

@@ -83,9 +83,6 @@ SYMMETRIES: Final = tuple(Symmetry(*flags) for flags in itertools.product((False
 VARIANT: Final = "Blokus Two-Player"
 """The contest's form of the game as engines call it: two players with two colours each."""
 
-POSITIONS: Final = BlokusState
-"""The type of the positions that can be bridged."""
-
 START_CORNERS: Final[tuple[Cell, Cell, Cell, Cell]] = ((0, 0), (SIZE - 1, 0), (SIZE - 1, SIZE - 1), (0, SIZE - 1))
 """For each colour the cell that an engine's first piece has to cover."""
 

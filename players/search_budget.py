@@ -1,4 +1,4 @@
-"""What the choosers of all games have in common: a level, and the time that it may search.
+"""What the choosers of all games have in common: what a game has of its own, a level, and the time that it may search.
 
 The work of most levels is given by numbers, not by time, so their budget is used up only on a very slow machine. A
 level that takes the time that it is given searches until `share_taken` is 1.
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from spielleiter.game.api import Move, State
 
@@ -85,6 +85,24 @@ class LadderLevel:
     description: str
     choose: Choose
     takes_time: bool = False
+
+
+Evaluation: TypeAlias = Callable[[Any, Any], tuple[int, ...]]
+"""A function of a position and a legal move in it; a greater result is better."""
+
+
+@dataclass(frozen=True, slots=True)
+class GamePlayers:
+    """What the built-in players of one game have of their own: `PLAYERS` of the game's module in `players/`.
+
+    - `evaluate`: how good a move looks one ply ahead, without the opponent's reply.
+    - `levels`: the levels of the game, which all of its seasons share; the weakest first.
+    - `contenders`: returns the moves that are worth to be evaluated, in their order; all best moves are among them.
+    """
+
+    evaluate: Evaluation
+    levels: tuple[LadderLevel, ...] = ()
+    contenders: Callable[[Sequence[Any]], Sequence[Any]] = lambda moves: moves
 
 
 class NoMoveError(Exception):

@@ -13,16 +13,15 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Final
 
-from spielleiter.game.api import Game, Move, State
-from spielleiter.game.hase_und_igel import HaseUndIgelState
+from spielleiter.game.api import Game, Move, State, package_of
 from spielleiter.players.choosers import (
-    LADDERS,
     LEVEL_NUMBERS,
-    TIMED_LEVELS,
+    TIMED_LEVEL,
     chooser_of_level,
     first_move,
     greedy_move,
     illegal_move,
+    ladder_of,
     level_name,
     levels_text,
     random_move,
@@ -48,10 +47,10 @@ class StrategyKind:
     is_bad: bool = False
     is_late: bool = False
     """Whether it answers late or never, so that a game with it ends by a time limit."""
-    position: type | tuple[type, ...] = object
-    """The type of the positions that it can play, or several types."""
-    is_level: bool = False
-    """Whether it is a level of the ladder, of which a game may have fewer than another one."""
+    package: str | None = None
+    """The name of the package of the only game that it plays; None: any game."""
+    level: int = 0
+    """Its number on the ladder, of which a game may have fewer levels than another one; 0 for no level."""
     takes_time: bool = False
     """Whether it is a level that takes the time that it is given, as in `level-9@0.5`."""
     is_alias: bool = False
@@ -59,17 +58,17 @@ class StrategyKind:
 
     def plays(self, game: Game) -> bool:
         """Return whether it can play `game`."""
-        return isinstance(game.new_state(random.Random(0)), self.position)
+        return self.package in {None, package_of(game)} and self.level <= len(ladder_of(game))
 
     def refusal(self, game: Game, game_type: str) -> str:
         """Return one line that says that it does not play `game`, which players call `game_type`."""
         refusal = f"the strategy {self.name} does not play {game_type}"
-        return f"{refusal}: {levels_text(game.new_state(random.Random(0)))}" if self.is_level else refusal
+        return f"{refusal}: {levels_text(game)}" if self.level else refusal
 
 
 def _description_of_level(number: int) -> str:
     description = f"stronger than {level_name(number - 1)}" if number > 1 else "the weakest level"
-    if number in TIMED_LEVELS:
+    if number == TIMED_LEVEL:
         other = f"{level_name(number)}{SECONDS_SIGN}0.5"
         description += f"; takes the time it is given: {USUAL_SECONDS:g} s of processor time a move, or {other}"
         description += " for 0.5 s (Blokus only)"
@@ -86,7 +85,7 @@ _KINDS = (
         greedy_move,
     ),
     *(
-        StrategyKind(f"hui-{name}", f"{name}, for this one game only", choose, position=HaseUndIgelState, is_alias=True)
+        StrategyKind(f"hui-{name}", f"{name}, for this one game only", choose, package="hase_und_igel", is_alias=True)
         for name, choose in (("random", random_move), ("greedy", greedy_move))
     ),
     *(
@@ -94,9 +93,8 @@ _KINDS = (
             level_name(number),
             _description_of_level(number),
             chooser_of_level(number),
-            position=tuple(position for position, levels in LADDERS.items() if number <= len(levels)),
-            is_level=True,
-            takes_time=number in TIMED_LEVELS,
+            level=number,
+            takes_time=number == TIMED_LEVEL,
         )
         for number in LEVEL_NUMBERS
     ),
@@ -128,8 +126,7 @@ def strategy_called(name: str) -> StrategyKind | None:
         return kind
     if not kind.takes_time or not _SECONDS.fullmatch(seconds) or not MIN_SECONDS <= float(seconds) <= MAX_SECONDS:
         return None
-    number = next(number for number in TIMED_LEVELS if level_name(number) == base)
-    return replace(kind, name=name, choose=chooser_of_level(number, float(seconds)))
+    return replace(kind, name=name, choose=chooser_of_level(kind.level, float(seconds)))
 
 
 def seconds_problem(name: str) -> str:

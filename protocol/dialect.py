@@ -20,7 +20,6 @@ from spielleiter.game.api import State
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import Limits
 from spielleiter.protocol.messages import (
-    REQUEST_TYPES,
     Fragment,
     Message,
     PrepareRequest,
@@ -183,21 +182,6 @@ class Dialect(Struct, frozen=True, kw_only=True, eq=False):
                 merged = {**getattr(self, table), **changes[table]}
                 changes[table] = {key: entry for key, entry in merged.items() if entry is not None}
         return replace(self, **changes)
-
-    def also_reading(self, *others: Dialect) -> Dialect:
-        """Return a copy of this dialect that also understands every request of `others`.
-
-        A server uses it for a client that has not chosen its edition yet. The data of rooms and the answers remain
-        those of this dialect.
-        """
-        readers, writers = dict(self.readers), dict(self.writers)
-        for other in others:
-            for tag, reader in other.readers.items():
-                readers.setdefault(tag, reader)
-            for kind in REQUEST_TYPES:
-                if kind in other.writers:
-                    writers.setdefault(kind, other.writers[kind])
-        return self.evolve(readers=readers, writers=writers)
 
     def without_own_requests(self) -> Dialect:
         """Return a copy of this dialect that does not read requests that the official release does not know."""

@@ -70,8 +70,8 @@ class Texts(Struct, frozen=True, kw_only=True):
     sender, the names in the order of the seats, and the data that was sent."""
 
     # reasons in the scores of a result
-    regular_reason: Callable[[Outcome], str]
-    """The outcome of a game that was played to its end."""
+    regular_reason: Callable[[Outcome, tuple[str, str]], str]
+    """The outcome of a game that was played to its end, and the names in the order of the seats."""
     departure_reason: Callable[[m.Departure], str]
     soft_timeout_reason: Callable[[float], str]
     """The limit in seconds."""
@@ -102,6 +102,7 @@ class Texts(Struct, frozen=True, kw_only=True):
 def release_texts(
     *,
     mistake_texts: Mapping[Mistake, str],
+    mistake_names: Mapping[Mistake, str] | None = None,
     mistakes_without_move: frozenset[Mistake],
     describe_move: Callable[[Move | None], str],
     team_names: tuple[str, str],
@@ -110,7 +111,8 @@ def release_texts(
 ) -> Texts:
     """Return the official server's texts, for a game whose mistakes and moves are described as the arguments say.
 
-    The official rules do not mention the move when they report one of `mistakes_without_move`. `team_names` are in the
+    `mistake_names` has the mistakes that are called something else than their text where a log would name them. The
+    official rules do not mention the move when they report one of `mistakes_without_move`. `team_names` are in the
     order of the seats. `before_move` is written before the move in a reason, and `move_request_name` is the class name
     of a move request.
     """
@@ -153,7 +155,8 @@ def release_texts(
     def illegal(name: str, mistake: Mistake, move: Move, _state: State) -> MoveRefusal:
         text, is_named = mistake_texts[mistake], mistake not in mistakes_without_move
         reason = f"{text} {before_move} '{describe_move(move)}'" if is_named else text
-        what = f"InvalidMoveException(mistake={text}, move={describe_move(move if is_named else None)})"
+        called = (mistake_names or {}).get(mistake, text)
+        what = f"InvalidMoveException(mistake={called}, move={describe_move(move if is_named else None)})"
         return invalid_move(name, reason, what, m.MoveData(move))
 
     def unreadable(name: str, data: m.UnreadableData) -> MoveRefusal:
@@ -188,7 +191,7 @@ def release_texts(
         illegal=illegal,
         unreadable=unreadable,
         out_of_turn=out_of_turn,
-        regular_reason=lambda _outcome: "",
+        regular_reason=lambda _outcome, _names: "",
         departure_reason=lambda _departure: LEFT_REASON,
         soft_timeout_reason=timeout_reason,
         hard_timeout_reason=timeout_reason,

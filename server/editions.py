@@ -1,6 +1,8 @@
 """The table of editions, and which edition a gameType means.
 
-This is the only module of the server that names concrete games, dialects and policies.
+This is the only module of the server that names concrete games, dialects and policies. An edition's game and dialect
+are imported when it is first needed: when a client joins with its gameType, or a command names it. That happens inside
+the event loop, once for each season and process.
 """
 
 from __future__ import annotations
@@ -8,21 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from msgspec.structs import replace
-
 from spielleiter.game.api import GameOptionError
-from spielleiter.game.blokus.state import BLOKUS_2021, BLOKUS_2027
-from spielleiter.game.hase_und_igel import HASE_UND_IGEL_2018
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
-from spielleiter.protocol.dialects.blokus_2021 import (
-    BLOKUS_2021_R1,
-    BLOKUS_2021_R2,
-    BLOKUS_2021_R3,
-    BLOKUS_2021_RELEASE,
+from spielleiter.protocol.messages import (
+    Cause,
+    JoinRoomRequest,
+    ScoreForPlayerRequest,
+    TestModeRequest,
+    TimeoutRequest,
 )
-from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027 as BLOKUS_2027_DIALECT
-from spielleiter.protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018 as HASE_UND_IGEL_2018_DIALECT
-from spielleiter.protocol.messages import Cause
 from spielleiter.server.core.policy import CancelWinner, Edition, Policy, TimeoutWinner
 from spielleiter.server.errors import Fault, StartError
 from spielleiter.server.setting import suggestion
@@ -74,32 +70,100 @@ _RELEASE_2027: Final = _DOCUMENTED.evolve(
     scores_only_expected=True,
     out_of_turn_cause=Cause.PROCESS_VIOLATION,
     cancel_winner=CancelWinner.BY_RULES,
+    missing_requests=frozenset({ScoreForPlayerRequest, TestModeRequest, TimeoutRequest}),
 )
 
+_RELEASE_2024: Final = _RELEASE_2027.evolve(judges_joined_games=False)
+
 _DOCUMENTED_2018: Final = _DOCUMENTED.evolve(
-    joins_reserved_together=True, tells_violators_the_result=False, refuses_unknown_players=False
+    joins_reserved_together=True,
+    tells_violators_the_result=False,
+    refuses_unknown_players=False,
+    missing_requests=frozenset({JoinRoomRequest}),
 )
 
 EDITIONS: Final[Mapping[str, Edition]] = {
     edition.name: edition
     for edition in (
-        Edition("blokus-2027", "swc_2027_blokus", BLOKUS_2027, BLOKUS_2027_DIALECT, _RELEASE_2027),
-        Edition("blokus-2021-r3", "swc_2021_blokus", BLOKUS_2021, BLOKUS_2021_R3, _DOCUMENTED),
+        Edition(
+            "blokus-2027",
+            "swc_2027_blokus",
+            "game.blokus:BLOKUS_2027",
+            "protocol.dialects.blokus_2027:BLOKUS_2027",
+            _RELEASE_2027,
+            release="27.0.4",
+            since="2026-07-21",
+        ),
+        Edition(
+            "piranhas-2026",
+            "swc_2026_piranhas",
+            "game.piranhas:PIRANHAS_2026",
+            "protocol.dialects.piranhas_2026:PIRANHAS_2026",
+            _RELEASE_2027,
+            release="26.1.0",
+            since="2026-03-31",
+        ),
+        Edition(
+            "piranhas-2026-26.0.7",
+            "swc_2026_piranhas",
+            "game.piranhas:PIRANHAS_2026_FIRST",
+            "protocol.dialects.piranhas_2026:PIRANHAS_2026_FIRST",
+            _RELEASE_2027,
+            release="26.0.7",
+            since="2025-10-08",
+        ),
+        Edition(
+            "mississippi-queen-2024",
+            "swc_2024_mississippi_queen",
+            "game.mississippi_queen:MISSISSIPPI_QUEEN_2024",
+            "protocol.dialects.mississippi_queen_2024:MISSISSIPPI_QUEEN_2024",
+            _RELEASE_2024,
+            release="24.2.5",
+            since="2024-03-27",
+        ),
+        Edition(
+            "blokus-2021-r3",
+            "swc_2021_blokus",
+            "game.blokus:BLOKUS_2021",
+            "protocol.dialects.blokus_2021:BLOKUS_2021_R3",
+            _DOCUMENTED,
+            release="21.4.0",
+            since="2021-02-11",
+        ),
         Edition(
             "blokus-2021-21.4.0",
             "swc_2021_blokus",
-            BLOKUS_2021.with_options({"gameEnd": "noMovesLeft"}),
-            BLOKUS_2021_RELEASE,
+            "game.blokus:BLOKUS_2021",
+            "protocol.dialects.blokus_2021:BLOKUS_2021_RELEASE",
             _RELEASE_2021,
+            release="21.4.0",
+            since="2021-05-28",
+            options={"gameEnd": "noMovesLeft"},
         ),
-        Edition("blokus-2021-r2", "swc_2021_blokus", BLOKUS_2021, BLOKUS_2021_R2, _EARLY_2021),
-        Edition("blokus-2021-r1", "swc_2021_blokus", BLOKUS_2021, BLOKUS_2021_R1, _EARLY_2021),
+        Edition(
+            "blokus-2021-r2",
+            "swc_2021_blokus",
+            "game.blokus:BLOKUS_2021",
+            "protocol.dialects.blokus_2021:BLOKUS_2021_R2",
+            _EARLY_2021,
+        ),
+        Edition(
+            "blokus-2021-r1",
+            "swc_2021_blokus",
+            "game.blokus:BLOKUS_2021",
+            "protocol.dialects.blokus_2021:BLOKUS_2021_R1",
+            _EARLY_2021,
+            release="21.1.0",
+            since="2020-10-01",
+        ),
         Edition(
             "hase-und-igel-2018",
             "swc_2018_hase_und_igel",
-            HASE_UND_IGEL_2018,
-            HASE_UND_IGEL_2018_DIALECT,
+            "game.hase_und_igel:HASE_UND_IGEL_2018",
+            "protocol.dialects.hase_und_igel_2018:HASE_UND_IGEL_2018",
             _DOCUMENTED_2018,
+            release="18.2.6",
+            since="2018-04-13",
         ),
     )
 }
@@ -123,35 +187,34 @@ def choose_editions(chosen: Mapping[str, str], game_options: Mapping[str, str]) 
             raise StartError(f"edition {game_type}={name}: there is no such edition, expected {_one_of(names)}")
         editions[game_type] = EDITIONS[name]
     for option, value in game_options.items():
-        editions = _with_option(editions, option, value)
-    return editions
+        _require_acceptable(option, value, editions)
+    return (
+        {game_type: each.with_options(game_options) for game_type, each in editions.items()}
+        if game_options
+        else editions
+    )
 
 
-def _with_option(editions: dict[str, Edition], option: str, value: str) -> dict[str, Edition]:
-    """Set an option in every game that accepts this value.
+def _require_acceptable(option: str, value: str, editions: Mapping[str, Edition]) -> None:
+    """Raise StartError if no game accepts this value; the text names the values that any of the games accepts.
 
-    One such game is enough, since the start pieces differ between seasons. Raises StartError if no game accepts it; the
-    text names the values that any of the games accepts.
+    One such game is enough, since the start pieces differ between seasons; further games are not imported.
     """
     refusal: GameOptionError | None = None
     known: dict[str, None] = {}
-    is_accepted = False
-    changed = dict(editions)
-    for game_type, edition in editions.items():
+    for edition in editions.values():
         if option in edition.game.option_names:
             try:
-                game = edition.game.with_options({option: value})
+                edition.game.with_options({option: value})
             except GameOptionError as error:
                 refusal = error
                 known |= dict.fromkeys(error.known)
             else:
-                changed[game_type] = replace(edition, game=game)
-                is_accepted = True
-    if refusal is not None and not is_accepted:
+                return
+    if refusal is not None:
         if not known:
             raise StartError(str(refusal))
         raise StartError(f"{option}: {value!r} is not one of {', '.join(known)}{suggestion(value, known)}")
-    return changed
 
 
 def editions_meant(word: str) -> list[Edition]:

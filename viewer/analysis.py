@@ -38,7 +38,7 @@ from typing import Final
 
 from spielleiter.common.terminal import end_quietly_without_readers
 from spielleiter.game.api import Move, Seat, State
-from spielleiter.players.choosers import contenders, evaluation_of, greedy_move
+from spielleiter.players.choosers import greedy_move, players_of
 from spielleiter.players.search_budget import NoMoveError
 from spielleiter.viewer.game_json import describe_end, distinct_positions
 from spielleiter.viewer.positions.describe import view_of
@@ -123,10 +123,10 @@ def find_moments(
         seat, played = before.seat_on_turn, getattr(after, "last_move", None)
         worth = _for(seat, player.worth(after, EXACT_CONTINUATIONS))
         # the moves that the built-in player rates highest, without the one that was played
-        evaluate = evaluation_of(before)
+        own = players_of(before)
         ranked = sorted(
-            enumerate(contenders(before, list(before.generate_legal_moves()))),
-            key=lambda each: (evaluate(before, each[1]), -each[0]),
+            enumerate(own.contenders(list(before.generate_legal_moves()))),
+            key=lambda each: (own.evaluate(before, each[1]), -each[0]),
             reverse=True,
         )
         best: tuple[float, Move] | None = None

@@ -1,10 +1,10 @@
 """The page as files: its folder, one self-contained HTML file that holds a game, and the pages of a match.
 
-The modules in `static/` are plain ES modules. A file that is opened by double click cannot load modules, and from a
-server thirty of them are thirty requests, so all of them are put into one classic script: each module becomes a
-function that returns its exports, in an order in which every module comes after those that it imports. The pages of a
-match share that script, which is most of a page; a game is compressed there, and a few lines of script decompress it
-first.
+The modules in `static/` and those of the games are plain ES modules. A file that is opened by double click cannot load
+modules, and from a server thirty of them are thirty requests, so all of them are put into one classic script: each
+module becomes a function that returns its exports, in an order in which every module comes after those that it imports.
+The pages of a match share that script, which is most of a page; a game is compressed there, and a few lines of script
+decompress it first.
 
 Invariants: nothing of a game becomes markup or code: it is JSON, escaped or compressed, and a policy in the head of
 each page forbids all scripts but these. The modules use only those forms of `import` and `export` that `_IMPORT` and
@@ -32,12 +32,15 @@ from spielleiter.viewer.game_json import describe_game
 from spielleiter.viewer.positions.view import Json
 from spielleiter.viewer.replay_files import ReplayFileError, load_replay
 
-STATIC: Final = Path(__file__).parent / "static"
+_VIEWER: Final = Path(__file__).parent
+STATIC: Final = _VIEWER / "static"
 """The folder of the page: index.html, style.css, and the modules, of which main.js is the first."""
+GAMES: Final = _VIEWER / "games"
+"""A folder for each game, with its board.js and board.css."""
 SCRIPT: Final = "replay-page.js"
 """The name of the script that the pages of a match share."""
 
-_MAIN: Final = "main.js"
+_MAIN: Final = "static/main.js"
 _IMPORT: Final = re.compile(r'^import \{ ([\w, ]+) \} from "(\.[\w./]+)";$', re.MULTILINE)
 _EXPORT: Final = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.MULTILINE)
 _UNSUPPORTED: Final = re.compile(r"^(?:import|export)\b|\bimport\(|</script|<!--", re.MULTILINE | re.IGNORECASE)
@@ -65,7 +68,7 @@ def encode_game(game: Json) -> bytes:
 
 def render_page(game: Json) -> bytes:
     """Return a page with a game that needs no other file and no server."""
-    script = bundle_modules()
+    script = bundle_modules(game["game"])
     # `<` cannot end the element early if it is written as an escape, which JSON allows in every string
     data = encode_game(game).decode().replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
     body = f'<script type="application/json" id="game">{data}</script>\n<script>{script}</script>'
@@ -82,7 +85,7 @@ def render_small_page(game: Json, folder: str) -> bytes:
 
 
 def _render(game: Json, scripts: str, body: str) -> bytes:
-    style = (STATIC / "style.css").read_text(encoding="utf-8")
+    style = bundle_styles(game["game"])
     policy = (
         f"default-src 'none'; script-src {scripts}; style-src 'sha256-{_digest(style)}'; "
         "img-src data:; base-uri 'none'; form-action 'none'"
@@ -117,18 +120,29 @@ def write_match_pages(folder: Path, replays: Iterable[str]) -> Iterator[str]:
             except ReplayFileError:
                 continue
             if not has_script:
-                write_whole(folder / SCRIPT, bundle_modules().encode())
+                write_whole(folder / SCRIPT, bundle_modules(game["game"]).encode())
                 has_script = True
             write_whole(page, render_small_page(game, "../" * name.count("/")))
         yield name
 
 
-def bundle_modules(folder: Path = STATIC) -> str:
-    """Return all modules that main.js in `folder` needs as one classic script.
+def bundle_styles(game: str = "*") -> str:
+    """Return the style sheet of the page, with what one `game` adds to it, or every game."""
+    sheets = [STATIC / "style.css", *sorted(GAMES.glob(f"{game}/board.css"))]
+    return "".join(sheet.read_text(encoding="utf-8") for sheet in sheets)
+
+
+def bundle_modules(game: str = "*", folder: Path = _VIEWER) -> str:
+    """Return all modules that the page needs as one classic script.
+
+    - `game`: the name of the only game whose board it draws; by default, it draws those of all games.
+    - `folder`: where the folders `static` and `games` are.
 
     Raises ValueError for a form of import or export that is not supported, and for modules that import each other.
     """
     functions: dict[str, str] = {}  # by the module's path, in the order of the imports
+    for board in sorted(folder.glob(f"games/{game}/board.js")):
+        _add_module(folder, board.relative_to(folder).as_posix(), functions, ())
     _add_module(folder, _MAIN, functions, ())
     body = "\n".join(functions.values())
     return f'"use strict";\n(() => {{\nconst modules = {{}};\n{body}\n}})();\n'

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import io
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any, Final
 
 from PIL import Image, ImageDraw, ImageFont
 
+from spielleiter.common.imports import imported_if_there
 from spielleiter.common.text import escaped
 from spielleiter.viewer.positions.view import Json
 
@@ -160,7 +160,10 @@ LINE: Final = 21
 
 
 class Drawing:
-    """Draws positions of a game without a drawing of its own: its fields as a table. Base class of the others."""
+    """Draws positions of a game without a drawing of its own: its fields as a table. Base class of the others.
+
+    A game's own one is `DRAWING` of its module `picture` in `viewer/games/`.
+    """
 
     width = 640
     height = 560
@@ -211,180 +214,6 @@ def draw_end(canvas: Picture, end: Json, left: int, top: int, width: int) -> int
     return top
 
 
-CELL: Final = 25
-"""Pixels of a cell, including the line above and to the left of it."""
-EDGE: Final = 2
-"""The number of cells around the board that are drawn, for coordinates and for pieces that do not fit."""
-_PANEL: Final = 340
-_MINI: Final = 6
-"""Pixels of a cell of the pieces that are left."""
-_MINI_GAP: Final = 7
-_COLORS: Final = {"B": "BLUE", "Y": "YELLOW", "R": "RED", "G": "GREEN"}
-
-
-class BlokusDrawing(Drawing):
-    """Draws positions of Blokus."""
-
-    def __init__(self, game: Json) -> None:
-        super().__init__(game)
-        board = game["positions"][0]["board"]
-        self._columns, self._rows = board["width"], board["height"]
-        self._left = self._top = EDGE * CELL
-        self.width = (self._columns + 2 * EDGE) * CELL + MARGIN + _PANEL
-        self.height = (self._rows + 2 * EDGE) * CELL
-
-    def draw(self, canvas: Picture, position: Json) -> None:
-        canvas.paste(_empty_board(self._columns, self._rows), 0, 0)
-        cells = position["board"]["cells"]
-        for index, letter in enumerate(cells):
-            if letter != ".":
-                y, x = divmod(index, self._columns)
-                canvas.paste(_tile(letter), *self._place(x, y))
-        move, end = position["lastMove"], end_of(self.game, position)
-        if move is not None:
-            for x, y in move["cells"]:
-                left, top = self._place(x, y)
-                color = "ink" if move["color"] in {"YELLOW", "GREEN"} else "white"
-                canvas.frame(left + 2, top + 2, CELL - 5, CELL - 5, color, 2)
-        if end is not None and end["illegal"] is not None:
-            illegal = end["illegal"]
-            for x, y in illegal["cells"]:
-                if not (-EDGE <= x < self._columns + EDGE and -EDGE <= y < self._rows + EDGE):
-                    continue
-                left, top = self._place(x, y)
-                if illegal["color"] in INK_ON:
-                    canvas.paste(_tile(illegal["color"][0]), left, top)
-                canvas.frame(left, top, CELL - 1, CELL - 1, "fault", 3)
-                if [x, y] in illegal["offendingCells"]:
-                    for start, stop in (((5, 5), (CELL - 7, CELL - 7)), ((5, CELL - 7), (CELL - 7, 5))):
-                        canvas.line((left + start[0], top + start[1]), (left + stop[0], top + stop[1]), "fault", 3)
-        # the panel beside the board
-        left, width = self.width - _PANEL, _PANEL - MARGIN
-        top = draw_heading(canvas, self.game, position, left, MARGIN, width)
-        side = position["sideToMove"]
-        for color in position["colors"]:
-            is_to_move = side is not None and side["color"] == color["name"]
-            top = self._draw_color(canvas, color, left, top, is_to_move=is_to_move)
-        if end is not None:
-            draw_end(canvas, end, left, top + 4, width)
-
-    def _place(self, x: int, y: int) -> tuple[int, int]:
-        return self._left + x * CELL + 1, self._top + y * CELL + 1
-
-    def _draw_color(self, canvas: Picture, color: Json, left: int, top: int, *, is_to_move: bool) -> int:
-        """Draw a colour's letter, points and remaining pieces; return the height at which the next one goes."""
-        name = color["name"]
-        canvas.badge(left, top, 18, 18, name, SMALL)
-        words = f"{name} {color['points']}"
-        if not color["remaining"]:
-            words += ", all pieces placed"
-        elif not color["isInGame"]:
-            words += ", cannot place any more"
-        elif is_to_move:
-            words += ", to move"
-        canvas.text(left + 26, top, words, TEXT, width=_PANEL - MARGIN - 26)
-        x, y, lowest = left, top + LINE + 3, 0
-        for piece in color["remaining"]:
-            picture = _piece(name, tuple(map(tuple, self.game["pieces"].get(piece, ()))))
-            if x + picture.image.width > left + _PANEL - MARGIN:
-                x, y, lowest = left, y + lowest + _MINI_GAP, 0
-            canvas.paste(picture, x, y)
-            x += picture.image.width + _MINI_GAP
-            lowest = max(lowest, picture.image.height)
-        return y + lowest + 12
-
-
-@lru_cache(maxsize=8)
-def _tile(letter: str) -> Picture:
-    """Return a covered cell, without the lines around it."""
-    name = _COLORS[letter]
-    tile = Picture(CELL - 1, CELL - 1)
-    tile.badge(0, 0, CELL - 1, CELL - 1, name, SMALL)
-    return tile
-
-
-@lru_cache(maxsize=128)
-def _piece(color: str, cells: tuple[tuple[int, int], ...]) -> Picture:
-    """Return a small picture of a piece."""
-    width, height = 1 + max((x for x, _ in cells), default=0), 1 + max((y for _, y in cells), default=0)
-    picture = Picture(width * _MINI - 1, height * _MINI - 1)
-    for x, y in cells:
-        picture.fill(x * _MINI, y * _MINI, _MINI - 1, _MINI - 1, color)
-    return picture
-
-
-@lru_cache(maxsize=4)
-def _empty_board(columns: int, rows: int) -> Picture:
-    """Return the board without pieces, with the coordinates around it."""
-    left = top = EDGE * CELL
-    canvas = Picture((columns + 2 * EDGE) * CELL, (rows + 2 * EDGE) * CELL)
-    canvas.fill(left, top, columns * CELL + 1, rows * CELL + 1, "board")
-    for x in range(columns + 1):
-        canvas.fill(left + x * CELL, top, 1, rows * CELL + 1, "line")
-    for y in range(rows + 1):
-        canvas.fill(left, top + y * CELL, columns * CELL + 1, 1, "line")
-    for number in range(columns):
-        canvas.centered(left + number * CELL, top - CELL, CELL, CELL, str(number), SMALL, color="muted")
-    for number in range(rows):
-        canvas.centered(left - CELL, top + number * CELL, CELL, CELL, str(number), SMALL, color="muted")
-    return canvas
-
-
-_IN_A_ROW: Final = 13
-_FIELD: Final = 68
-_MOST_FIELDS: Final = 65
-"""A file may describe a longer track than the game has; the rest is not drawn."""
-
-_WORDS: Final = {
-    "START": "start",
-    "CARROT": "carrots",
-    "HARE": "hare",
-    "POSITION_1": "pos. 1",
-    "POSITION_2": "pos. 2",
-    "HEDGEHOG": "hedgehog",
-    "SALAD": "salad",
-    "GOAL": "goal",
-}
-
-
-class HaseUndIgelDrawing(Drawing):
-    """Draws positions of Hase und Igel."""
-
-    width = 2 * MARGIN + _IN_A_ROW * _FIELD
-    height = 540
-
-    def draw(self, canvas: Picture, position: Json) -> None:
-        for field in position["track"][:_MOST_FIELDS]:
-            row, column = divmod(field["index"], _IN_A_ROW)
-            left, top = MARGIN + column * _FIELD, MARGIN + row * _FIELD
-            canvas.fill(left, top, _FIELD - 3, _FIELD - 3, "board")
-            canvas.text(left + 3, top + 2, str(field["index"]), SMALL, color="muted")
-            canvas.text(left + 3, top + 48, _WORDS[field["type"]], SMALL, width=_FIELD - 8)
-            here = [player["color"] for player in position["players"] if player["field"] == field["index"]]
-            for number, name in enumerate(here):
-                x = left + 3 + 28 * number
-                canvas.badge(x, top + 18, 26, 24, name, TEXT)
-        top = MARGIN + -(-_MOST_FIELDS // _IN_A_ROW) * _FIELD + 10
-        half = (self.width - 2 * MARGIN) // 2 - 10
-        bottom = draw_heading(canvas, self.game, position, MARGIN, top, half)
-        end = end_of(self.game, position)
-        if end is not None:
-            draw_end(canvas, end, MARGIN, bottom, half)
-        left = MARGIN + half + 20
-        for player in position["players"]:
-            canvas.badge(left, top, 18, 18, player["color"], SMALL)
-            words = f"field {player['field']}, {player['carrots']} carrots, {player['salads']} salads"
-            canvas.text(left + 26, top, words, TEXT, width=half - 26)
-            cards = ", ".join(card.replace("_", " ").lower() for card in player["cards"]) or "none"
-            canvas.text(left + 26, top + LINE, f"cards: {cards}", SMALL, color="muted", width=half - 26)
-            top += 2 * LINE + 10
-
-
-_DRAWINGS: Final[Mapping[str, type[Drawing]]] = MappingProxyType(
-    {"blokus": BlokusDrawing, "hase_und_igel": HaseUndIgelDrawing}
-)
-"""The drawing of each game, by the name of its view. A game without one is drawn as a table."""
-
 FRAME: Final = 500
 """Milliseconds for which an animation shows a position."""
 LAST_FRAME: Final = 4000
@@ -393,7 +222,7 @@ LAST_FRAME: Final = 4000
 
 def _draw(game: Json, positions: Iterable[Json]) -> Iterator[Image.Image]:
     """Yield a picture of each of these positions of `game`, drawn when it is needed: one takes 2 MB."""
-    drawing = _DRAWINGS.get(game["game"], Drawing)(game)
+    drawing: Drawing = (imported_if_there(f"viewer.games.{game['game']}.picture:DRAWING") or Drawing)(game)
     for position in positions:
         picture = Picture(drawing.width, drawing.height)
         drawing.draw(picture, position)

@@ -10,7 +10,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -40,7 +40,8 @@ from spielleiter.match.reports.texts import (
     sprt_text,
     title,
 )
-from spielleiter.match.summary import Summary
+from spielleiter.match.statistics import figure_names
+from spielleiter.match.summary import ProgramSummary, Summary
 from spielleiter.match.verdict import Verdict
 from spielleiter.programs.outputs import read_tail
 
@@ -60,8 +61,13 @@ COLUMNS: Final[Mapping[str, str]] = {
     "started_at": "text", "folder": "text", "replay": "text or empty", "season": "text or empty",
     "machine": "text or empty",
 }  # fmt: skip
-"""The columns of games.csv, and what is in them. They are never removed or reordered; new ones are added at the end."""
+"""The columns of games.csv, and what is in them. They are never removed or reordered; new ones are added at the end.
 
+Two more follow for each part of the score after the points, with its name in the game and a 1 or 2.
+"""
+
+_POINTS: Final = ("Punkte",)
+"""What games call their points on the wire where they have no other name for them."""
 _TAIL: Final = 4096  # bytes of a program's standard error in junit.xml
 
 
@@ -120,8 +126,10 @@ def render_csv(records: Iterable[GameRecord], season: str | None = None) -> str:
     """
     file = io.StringIO()
     writer = csv.writer(file)
-    writer.writerow(COLUMNS)
-    for record in records:
+    games = list(records)
+    figures = figure_names(games)[1:]
+    writer.writerow([*COLUMNS, *(escape_cell(f"{name}{number}") for name in figures for number in (1, 2))])
+    for record in games:
         winner = "draw" if record.winner is None else record.names[record.winner]
         cells = (
             record.game,
@@ -150,6 +158,7 @@ def render_csv(records: Iterable[GameRecord], season: str | None = None) -> str:
             record.replay,
             season,
             record.machine,
+            *(values.get(name) for name in figures for values in record.figures),
         )
         writer.writerow([escape_cell(cell) if isinstance(cell, str) else cell for cell in cells])
     return file.getvalue()
@@ -166,7 +175,7 @@ def _tables(summary: Summary) -> dict[str, ReportTable]:
                 ("Won", *(each.wins for each in programs)),
                 ("Drawn", *(each.draws for each in programs)),
                 ("Lost", *(each.losses for each in programs)),
-                ("Mean points, 95 %", *(estimate_text(each.points) for each in programs)),
+                *_figure_rows(programs),
             ),
         ),
         "comparison": ReportTable(
@@ -202,6 +211,15 @@ def _tables(summary: Summary) -> dict[str, ReportTable]:
         ),
         "machines": ReportTable("Machines", MACHINE_COLUMNS, tuple(machine_rows(summary))),
     }
+
+
+def _figure_rows(programs: Sequence[ProgramSummary]) -> Iterator[tuple[str, ...]]:
+    """A row for each part of the score, with its name in the game if it is not simply points."""
+    first, *more = dict.fromkeys(name for each in programs for name in each.figures) or ("",)
+    called = "" if first in {"", *_POINTS} else f" ({first})"
+    yield f"Mean points{called}, 95 %", *(estimate_text(each.points) for each in programs)
+    for name in more:
+        yield f"Mean {name}, 95 %", *(estimate_text(each.figures.get(name)) for each in programs)
 
 
 def _tests(summary: Summary) -> list[tuple[str, str]]:

@@ -48,7 +48,6 @@ from spielleiter.protocol.values import (
     UnreadableError,
     allowed,
     quote,
-    read_boolean,
     read_enum,
     read_enum_text,
     read_integer,
@@ -115,7 +114,7 @@ TEXTS: Final[Texts] = replace(
     illegal=_refuse_illegal,
     unreadable=lambda name, data: early_refusal(name, unreadable_reason(data.problem), data),
     out_of_turn=_refuse_out_of_turn,
-    regular_reason=lambda outcome: OUTCOME_TEXTS[outcome.reason],
+    regular_reason=lambda outcome, _names: OUTCOME_TEXTS[outcome.reason],
 )
 
 
@@ -330,12 +329,6 @@ def _write_prepare(message: m.PrepareRequest, _dialect: Dialect, indent: str) ->
     return Body("prepare", attribute("gameType", message.game_type), children)
 
 
-def _read_timeout(packet: Element, reading: Reading) -> m.TimeoutRequest:
-    reading.skip_children(packet)
-    is_active = read_boolean(packet, "activate", default=False)
-    return m.TimeoutRequest(packet.get("roomId"), read_integer(packet, "slot"), is_active)
-
-
 # -- the result -------------------------------------------------------------------------------------------------------
 
 
@@ -390,12 +383,11 @@ HASE_UND_IGEL_2018: Final = Dialect(
             if "." not in tag and tag not in {"errorpacket", "joinRoom"}
         },
         **dict.fromkeys((packets.CLOSE, packets.CLOSE_RESPONSE), packets.READERS["close"]),
-        "error": packets.read_error_packet,
         # an empty packet means that no player of that name has played
         "playerScore": lambda packet, reading: (
             packets.read_player_score(packet, reading) if len(packet) else m.PlayerScore("", 0, ())
         ),
-        "timeout": _read_timeout,
+        **packets.EARLIER_READERS,
     },
     data_readers={
         MOVE_CLASS: read_move,
@@ -420,11 +412,7 @@ HASE_UND_IGEL_2018: Final = Dialect(
             packets.write_player_score(message, dialect, indent) if message.number_of_tests else Body("playerScore")
         ),
         m.PrepareRequest: _write_prepare,
-        m.TimeoutRequest: lambda message, _dialect, _indent: Body(
-            "timeout",
-            attribute("roomId", message.room_id)
-            + f' activate="{boolean(value=message.is_active)}" slot="{message.slot}"',
-        ),
+        m.TimeoutRequest: packets.write_timeout,
     },
     data_writers={
         **{kind: writer for kind, writer in packets.DATA_WRITERS.items() if kind is not m.Paused},

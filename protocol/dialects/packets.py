@@ -279,6 +279,18 @@ def write_room(message: m.RoomMessage, dialect: Dialect, indent: str) -> Body:
     return Body("room", attribute("roomId", message.room_id), data)
 
 
+def _read_timeout(packet: Element, reading: Reading) -> m.TimeoutRequest:
+    reading.skip_children(packet)
+    is_active = read_boolean(packet, "activate", default=False)
+    return m.TimeoutRequest(packet.get("roomId"), read_integer(packet, "slot"), is_active)
+
+
+def write_timeout(message: m.TimeoutRequest, _dialect: Dialect, _indent: str) -> Body:
+    """Write a request that only seasons up to 2018 have."""
+    attributes = attribute("roomId", message.room_id)
+    return Body("timeout", f'{attributes} activate="{boolean(value=message.is_active)}" slot="{message.slot}"')
+
+
 # -- the tables of packets --------------------------------------------------------------------------------------------
 
 OWN_REQUESTS: Final = ("feed", "metrics", "status")
@@ -315,6 +327,9 @@ READERS: Final[Mapping[str, Reader]] = {
     "sc.protocol.room.RoomPacket": read_room,
 }
 """By tag. The official server also accepts the name of a packet's class as its tag."""
+
+EARLIER_READERS: Final[Mapping[str, Reader]] = {"error": read_error_packet, "timeout": _read_timeout}
+"""The packets that only seasons up to 2018 have."""
 
 WRITERS: Final[Mapping[type, Writer]] = {
     **{each.message: attribute_writer(tag, each.texts, each.flags) for tag, each in ATTRIBUTE_PACKETS.items()},

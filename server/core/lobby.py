@@ -16,9 +16,9 @@ from typing import Any, Final
 
 from spielleiter.common.text import count_text
 from spielleiter.game.api import State
+from spielleiter.protocol.all_seasons import reading_all_requests
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import (
-    REQUEST_TYPES,
     AuthenticateRequest,
     Departure,
     JoinedGameRoom,
@@ -121,17 +121,11 @@ class Lobby:
         self._new_id = new_id
         self._new_rng = new_rng
         self._starting_states = starting_states or {}
-        all_dialects = [edition.dialect for edition in editions.values()]
-        self._admin_dialects = {
-            edition.name: (edition.dialect, edition.dialect.also_reading(*all_dialects))
-            for edition in {id(each): each for each in (default_edition, *editions.values())}.values()
-        }
-        """By the name of an edition, the dialects for a peer that plays and for one that does not."""
-        self._dialects = {
-            name: (playing.without_own_requests(), waiting.without_own_requests())
-            for name, (playing, waiting) in self._admin_dialects.items()
-        }
-        """The same for peers that are no administrators."""
+        self._dialects: dict[tuple[str, bool], tuple[Dialect, Dialect]] = {}
+        """By the name of an edition, and whether for administrators: for a peer that plays, and for one that does not.
+
+        Only administrators have the requests that no official server knows, where an edition follows a release.
+        """
 
     # -- peers ------------------------------------------------------------------------------------------------------
 
@@ -148,16 +142,26 @@ class Lobby:
     @property
     def initial_dialect(self) -> Dialect:
         """The dialect in which packets of a new connection are read."""
-        return self._dialects[self.default_edition.name][1]
+        return self._dialects_for(self.default_edition, is_admin=False)[1]
 
     def dialect_of(self, peer: Peer) -> Dialect:
         """The dialect in which the next packet is read.
 
         A player's packets are read in the dialect of its season, all others in the dialects of all seasons together.
-        Only administrators have the requests that no official server knows, where an edition follows a release.
         """
-        playing, waiting = (self._admin_dialects if peer.is_admin else self._dialects)[peer.edition.name]
+        playing, waiting = self._dialects_for(peer.edition, is_admin=peer.is_admin)
         return playing if peer.rooms else waiting
+
+    def _dialects_for(self, edition: Edition, *, is_admin: bool) -> tuple[Dialect, Dialect]:
+        key = edition.name, is_admin
+        found = self._dialects.get(key)
+        if found is None:
+            playing = edition.dialect
+            waiting = reading_all_requests(playing) if len(self.editions) > 1 else playing
+            if not is_admin:
+                playing, waiting = playing.without_own_requests(), waiting.without_own_requests()
+            found = self._dialects[key] = playing, waiting
+        return found
 
     def choose_edition(self, peer: Peer, edition: Edition) -> None:
         """Fix the edition of the peer: its answers have this edition's wire form from now on."""
@@ -170,8 +174,8 @@ class Lobby:
         The peer keeps its edition if that has such requests, or if no edition has them. Otherwise it gets the newest
         one that does, since its client was written for that season or for an earlier one.
         """
-        if not peer.is_edition_chosen and kind in REQUEST_TYPES and not peer.edition.dialect.has_packet(kind):
-            knowing = (edition for edition in self.editions.values() if edition.dialect.has_packet(kind))
+        if not peer.is_edition_chosen and kind in peer.edition.policy.missing_requests:
+            knowing = (edition for edition in self.editions.values() if kind not in edition.policy.missing_requests)
             peer.edition = next(knowing, peer.edition)
 
     # -- requests of any peer ---------------------------------------------------------------------------------------

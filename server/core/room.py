@@ -219,9 +219,10 @@ class Ending(Struct, frozen=True):
     """No seat, one, or both, which is a draw."""
 
     @classmethod
-    def by_rules(cls, outcome: Outcome, reason: str = "") -> Ending:
+    def by_rules(cls, outcome: Outcome, edition: Edition, names: tuple[str, str]) -> Ending:
         """Return the ending of a game that was played to its end."""
-        return cls.won_by((0, 1) if outcome.winner is None else (outcome.winner,), reason)
+        winners = (0, 1) if outcome.winner is None else (outcome.winner,)
+        return cls.won_by(winners, edition.dialect.texts.regular_reason(outcome, names))
 
     @classmethod
     def won_by(cls, winners: tuple[Seat, ...], reason: str = "") -> Ending:
@@ -250,13 +251,16 @@ class Ending(Struct, frozen=True):
         return cls((one[0], two[0]), (one[1], two[1]), (first, second), faultless if winners is None else winners)
 
     @classmethod
-    def by_command(cls, winner: CancelWinner, state: State, seats: tuple[Seat, ...] = (0, 1)) -> Ending:
+    def by_command(
+        cls, state: State, edition: Edition, names: tuple[str, str], seats: tuple[Seat, ...] = (0, 1)
+    ) -> Ending:
         """Return the ending of a game that an administrator cancelled in the position `state`.
 
-        `winner` says whom the edition names as the winner in this case; `seats` are those of the players.
+        `seats` are those of the players.
         """
+        winner = edition.policy.cancel_winner
         if winner is CancelWinner.BY_RULES:
-            return cls.won_by(leaders(state))
+            return cls.by_rules(standing(state), edition, names)
         leading = tuple(seat for seat in leaders(state) if seat in seats)
         return cls.cancelled(leading if winner is CancelWinner.LEADER else ())
 
@@ -283,6 +287,15 @@ def leaders(state: State) -> tuple[Seat, ...]:
     """Return the seat with more points in this position, or both seats if the points are equal."""
     first, second = state.points(0), state.points(1)
     return (0, 1) if first == second else (0,) if first > second else (1,)
+
+
+def standing(state: State) -> Outcome:
+    """Return who would have won if the game ended in this position: by the rules, or by points if they do not say."""
+    by_rules: Callable[[], Outcome] | None = getattr(state, "standing", None)
+    if by_rules is not None:
+        return by_rules()
+    leading = leaders(state)
+    return Outcome(leading[0] if len(leading) == 1 else None, "points")
 
 
 # -- a move request --------------------------------------------------------------------------------------------------
@@ -609,7 +622,7 @@ class Room:
         outcome = self.state.outcome()
         if outcome is not None:
             self._send((*self.observers, *self.players), position)
-            self._end(Ending.by_rules(outcome, self._texts.regular_reason(outcome)))
+            self._end(Ending.by_rules(outcome, self.edition, self.names))
         else:
             self._continue(position)
 
@@ -739,7 +752,7 @@ class Room:
         if missing:
             self._end(Ending.by_faults(missing, seats))
         else:
-            self._end(Ending.by_command(self.edition.policy.cancel_winner, self.state, seats))
+            self._end(Ending.by_command(self.state, self.edition, self.names, seats))
 
     # -- the end ----------------------------------------------------------------------------------------------------
 

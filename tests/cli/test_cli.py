@@ -24,6 +24,9 @@ from spielleiter.cli.running import (
     run_until_stopped,
 )
 from spielleiter.common.errors import SetupError
+from spielleiter.game.api import package_of
+from spielleiter.protocol.current_season import DEFAULT_DIALECT
+from spielleiter.server.editions import EDITIONS
 from spielleiter.server.errors import StartError
 from tests.cli.background import run
 from tests.timeouts import HANG_TIMEOUT
@@ -111,6 +114,15 @@ def test_a_server_starts_without_what_it_does_not_need_yet(tmp_path: Path) -> No
     parts = ("wire", "client", "players", "match", "programs", "contest", "viewer.positions", "viewer.web.site")
     assert not libraries & loaded
     assert [each for each in parts if f"spielleiter.{each}" in loaded] == []
+    # of the games only that of the current season
+    modules = {
+        f"spielleiter.{str(reference).partition(':')[0]}"
+        for edition in EDITIONS.values()
+        if package_of(edition.game) != package_of(EDITIONS[DEFAULT_DIALECT.name].game)
+        for reference in (edition.rules, edition.wire_form)
+    }
+    assert modules
+    assert not modules & loaded
 
 
 @click.command()

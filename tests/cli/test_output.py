@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spielleiter.cli.options import PASSWORD, TEXT, recovered
-from spielleiter.cli.output import fitted, json_text, prepare_streams, print_line, printable, wrapped
-from spielleiter.common.text import text_width
+from spielleiter.cli.output import fitted, json_text, prepare_streams, print_line
+from spielleiter.common.text import printable, text_width, wrapped
 from tests.cli.background import background_server, misuse
 from tests.cli.terminal import pty, seen
 from tests.viewer.replay_files import replay_of

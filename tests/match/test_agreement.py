@@ -65,6 +65,9 @@ async def test_record_replay_and_the_servers_results_agree(
     assert line["think_times"] == [list(record.think_times[program]) for program in by_seat]
     assert line["causes"] == [record.causes[program] for program in by_seat]
     assert [parts[1] for parts in line["parts"]] == [record.points[program] for program in by_seat]
+    names = [fragment.name.removeprefix("∅ ") for fragment in edition.dialect.score_definition[1:]]
+    figures = [dict(zip(names, parts[1:], strict=True)) for parts in line["parts"]]
+    assert figures == [record.figures[program] for program in by_seat]
     winners = [by_seat[seat] for seat in line["winners"]]
     assert winners == ([0, 1] if record.winner is None else [record.winner])
     replay, own_replay = gzip.decompress((folder / REPLAY).read_bytes()), (kept / line["replay"]).read_bytes()

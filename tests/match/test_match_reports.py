@@ -216,6 +216,21 @@ def test_the_numbers_are_in_tables() -> None:
     assert "SPRT" not in render_markdown(summarise(whole_match(2)))
 
 
+def test_the_parts_of_scores_have_the_names_that_the_game_gives_them() -> None:
+    records = [
+        game(number, figures=({"∑wärm": 80, "=Fische": number}, {"∑wärm": 60, "=Fische": 7})) for number in range(1, 5)
+    ]
+    text = render_markdown(summarise(records))
+    found = {cells(line)[0]: cells(line)[1:] for line in text.splitlines() if line.startswith("| ")}
+    assert [text.split()[0] for text in found["Mean points (∑wärm), 95 %"]] == ["80.0", "60.0"]
+    assert [text.split()[0] for text in found["Mean =Fische, 95 %"]] == ["2.5", "7.0"]
+    rows = read_csv(render_csv([*records, game(5)]))
+    assert [(row["'=Fische1"], row["'=Fische2"]) for row in rows] == [*((str(n), "7") for n in range(1, 5)), ("", "")]
+    plain = render_markdown(summarise([game(number, figures=({"Punkte": 1}, {"Punkte": 2})) for number in range(1, 5)]))
+    assert "| Mean points, 95 % |" in plain
+    assert "Mean Punkte" not in plain
+
+
 @pytest.mark.parametrize("name", MATCHES)
 def test_every_table_is_well_formed(name: str) -> None:
     width = None

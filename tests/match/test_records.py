@@ -62,7 +62,7 @@ def test_a_record_survives_json_and_is_the_same_game_if_it_is_mirrored(name: str
 
 HAS_DEFAULT: dict[str, object] = {
     field.name: field.default for field in dataclasses.fields(GameRecord) if field.default is not dataclasses.MISSING
-} | {"attempts": ({}, {})}
+} | {"attempts": ({}, {}), "figures": ({}, {})}
 """Keys that are missing in journals of earlier versions."""
 
 

@@ -28,6 +28,7 @@ from spielleiter.match.statistics import (
     count_results,
     elo_of_score,
     estimate_elo,
+    estimate_figures,
     estimate_normalized_elo,
     estimate_point_difference,
     estimate_points,
@@ -115,6 +116,22 @@ def test_points_are_estimated_from_pairs_that_were_played_to_their_end() -> None
         mean = fmean(pair[program] for pair in points)
         assert sure(estimate_points(records, program)).value == pytest.approx(mean)
     assert estimate_points(records[:2], 0) is None
+
+
+def test_the_parts_of_scores_are_estimated_by_their_names() -> None:
+    records = [game(number, points=(60 + number, 50), figures=figures(60 + number, 50)) for number in range(1, 5)]
+    records.append(game(5, points=(None, None)))  # there was no result
+    for program in (0, 1):
+        estimates = estimate_figures(records, program)
+        assert list(estimates) == ["Feldnummer", "Karotten"]
+        assert estimates["Feldnummer"] == estimate_points(records, program)
+        assert estimates["Karotten"].value == pytest.approx(2 * sure(estimates["Feldnummer"]).value)
+    assert estimate_figures(records[:2], 0) == {}
+
+
+def figures(first: int, second: int) -> tuple[dict[str, int], dict[str, int]]:
+    """Invented parts of scores, of which the last one is twice the points."""
+    return {"Feldnummer": first, "Karotten": 2 * first}, {"Feldnummer": second, "Karotten": 2 * second}
 
 
 # Handbook of Mathematical Functions, table 26.10, and any other table of Student's t

@@ -24,7 +24,6 @@ from typing import Final
 from xml.parsers import expat
 
 import trio
-from msgspec import structs
 from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
 
 from spielleiter.game.blokus.moves import SetMove
@@ -230,8 +229,7 @@ def talk_to_ours(conversation: Conversation, edition: Edition, start_piece: str)
 
 
 async def _talk(conversation: Conversation, edition: Edition, start_piece: str, exchanges: list[Exchange]) -> None:
-    game = edition.game.with_options({"startPiece": start_piece}) if start_piece else edition.game
-    editions = {edition.game_type: structs.replace(edition, game=game)}
+    editions = {edition.game_type: edition.with_options({"startPiece": start_piece} if start_piece else {})}
     server = Server(Config(), io.StringIO(), editions, WorkMeter(lambda: 0.0, lambda: 0.0))
     script = Script(edition, conversation)
     received: dict[str, bytearray] = {}

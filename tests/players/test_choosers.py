@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -15,25 +16,28 @@ from spielleiter.game.blokus.pieces import EMPTY, SIZES, Color, Rotation, Shape
 from spielleiter.game.blokus.state import BLOKUS_2021, RULES_2021, BlokusState
 from spielleiter.game.hase_und_igel import Action, Advance, Board, EatSalad, HaseUndIgelMove, HaseUndIgelState, Player
 from spielleiter.game.hase_und_igel.state import HASE_UND_IGEL_2018
+from spielleiter.players.blokus import cells_and_corners
 from spielleiter.players.choosers import (
     LEVEL_NUMBERS,
-    cells_and_corners,
-    contenders,
-    evaluation_of,
+    TIMED_LEVEL,
     first_move,
     greedy_move,
     illegal_move,
     ladder_of,
     level_name,
+    players_of,
     points_after,
     random_move,
-    turns_to_the_goal,
 )
+from spielleiter.players.hase_und_igel import turns_to_the_goal
 from spielleiter.players.search_budget import Choose, NoMoveError, SearchBudget
 from spielleiter.players.strategies import STRATEGIES, make_chooser, seconds_problem, strategy_called
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
 from tests.client.fake import START
+
+FROM_ELSEWHERE: Any = object()
+"""Neither a position nor a game of this project."""
 
 
 def _positions() -> Iterator[BlokusState]:
@@ -90,7 +94,7 @@ def test_illegal_plays_a_legal_move_where_it_finds_no_illegal_one() -> None:
 def test_a_good_strategy_can_be_used_as_a_plain_function() -> None:
     state = BLOKUS_2021.new_state(random.Random(1))
     for name, kind in STRATEGIES.items():
-        if kind.plays(BLOKUS_2021) and not kind.is_bad and not kind.is_level:  # levels have tests of their own
+        if kind.plays(BLOKUS_2021) and not kind.is_bad and not kind.level:  # levels have tests of their own
             assert make_chooser(name, seed=1)(state) == make_chooser(name, seed=1)(state)
             assert state.check(make_chooser(name, seed=1)(state)) is None
 
@@ -156,11 +160,11 @@ def test_a_game_without_an_evaluation_is_evaluated_by_its_points() -> None:
     move = next(START_I.generate_legal_moves())
     assert points_after(START_I, move) == (SIZES[Shape.PENTO_I],)
 
-    class Other(BlokusState, frozen=True):
+    class Variant(BlokusState, frozen=True):
         pass
 
-    assert evaluation_of(START_I) is cells_and_corners
-    assert evaluation_of(Other(RULES_2021, Shape.PENTO_I)) is points_after
+    assert players_of(Variant(RULES_2021, Shape.PENTO_I)).evaluate is cells_and_corners
+    assert players_of(FROM_ELSEWHERE).evaluate is points_after
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -170,7 +174,7 @@ def test_the_best_contenders_are_the_best_moves(seed: int) -> None:
     fewer = 0
     for _ in range(30):
         moves = list(state.generate_legal_moves())
-        evaluate, left = evaluation_of(state), contenders(state, moves)
+        evaluate, left = players_of(state).evaluate, players_of(state).contenders(moves)
         best = max(evaluate(state, move) for move in moves)
         assert [m for m in left if evaluate(state, m) == best] == [m for m in moves if evaluate(state, m) == best]
         fewer += len(left) < len(moves)
@@ -183,13 +187,15 @@ def test_the_best_contenders_are_the_best_moves(seed: int) -> None:
 def test_without_a_selection_all_moves_are_evaluated() -> None:
     state = hare(0, 68)
     moves = list(state.generate_legal_moves())
-    assert contenders(state, moves) is moves
+    assert players_of(state).contenders(moves) is moves
 
 
 @pytest.mark.parametrize("edition", EDITIONS.values(), ids=lambda edition: edition.name)
 def test_a_strategy_plays_the_games_that_have_its_level(edition: Edition) -> None:
     game = edition.game
-    count = len(ladder_of(game.new_state(random.Random(1))))
+    levels = ladder_of(game)
+    count = len(levels)
+    assert [number for number, level in enumerate(levels, 1) if level.takes_time] in ([], [TIMED_LEVEL])
     playing = [number for number in LEVEL_NUMBERS if STRATEGIES[level_name(number)].plays(game)]
     assert playing == list(range(1, count + 1))
 
@@ -230,15 +236,14 @@ def test_no_strategy_has_another_name(name: str, problem: str) -> None:
         make_chooser(name)
 
 
-def test_a_game_without_levels_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("spielleiter.players.choosers.LADDERS", {})
-    kind, edition = STRATEGIES["level-1"], next(iter(EDITIONS.values()))
-    assert kind.refusal(edition.game, "chess") == "the strategy level-1 does not play chess: this game has no levels"
+def test_a_game_without_levels_says_so() -> None:
+    kind = STRATEGIES["level-1"]
+    assert kind.refusal(FROM_ELSEWHERE, "chess") == "the strategy level-1 does not play chess: this game has no levels"
 
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_a_strategy_can_play_every_game_unless_it_is_made_for_one(name: str) -> None:
     kind = STRATEGIES[name]
-    if not kind.is_level:
+    if not kind.level:
         assert kind.plays(HASE_UND_IGEL_2018)
         assert kind.plays(BLOKUS_2021) == (not name.startswith("hui-"))

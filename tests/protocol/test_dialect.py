@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from spielleiter.protocol import messages as m
+from spielleiter.protocol.all_seasons import reading_all_requests
 from spielleiter.protocol.connection import Connection, Event, Role
 from spielleiter.protocol.current_season import DEFAULT_DIALECT, DEFAULT_GAME_TYPE
 from spielleiter.protocol.dialect import Dialect, PlainForm, RoomWriter
@@ -20,10 +21,11 @@ from spielleiter.protocol.dialects.blokus_2021 import (
     BLOKUS_2021_RELEASE,
 )
 from spielleiter.protocol.dialects.blokus_2027 import BLOKUS_2027
+from spielleiter.protocol.dialects.hase_und_igel_2018 import HASE_UND_IGEL_2018
 from spielleiter.protocol.dialects.packets import attribute_reader, attribute_writer
 from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import AFTER_JOIN, Limits
-from spielleiter.server.editions import choose_default, choose_editions
+from spielleiter.server.editions import EDITIONS, choose_default, choose_editions
 from tests.protocol import strategies
 from tests.protocol.strategies import random_game
 from tests.protocol.streams import CUTS, Cut, all_events, decode, stream_of, whole
@@ -51,19 +53,25 @@ def test_evolving_merges_tables_and_replaces_values() -> None:
 # -- a client whose edition is not known yet --------------------------------------------------------------------------
 
 
-def test_requests_of_other_editions_are_understood_and_can_be_repeated() -> None:
-    other = BLOKUS_2021_R3.evolve(
-        readers={"cancel": None, "enter": attribute_reader(m.CancelRequest, ["room"])},
-        writers={m.CancelRequest: attribute_writer("enter", {"room": "room_id"})},
-    )
-    narrow = BLOKUS_2021_RELEASE.evolve(writers={m.CancelRequest: None})
-    wide = narrow.also_reading(other, BLOKUS_2021_R3)
-    assert decode(wide, '<enter room="r"/>') == m.CancelRequest("r")
-    assert decode(wide, "<close/>") == m.CloseConnection()
-    assert wide.encode(m.CancelRequest("r")) == b'\n  <enter room="r"/>', "the first one that can say it"
-    assert wide.data_readers == narrow.data_readers
+@pytest.mark.parametrize("name", EDITIONS)
+def test_requests_of_all_editions_are_understood_and_can_be_repeated(name: str) -> None:
+    """The table of them has everything that any edition reads, so that no edition has to be imported for it."""
+    own = EDITIONS[name].dialect
+    assert {kind for kind in m.REQUEST_TYPES if kind not in own.writers} == EDITIONS[name].policy.missing_requests
+    for other in (BLOKUS_2021_RELEASE, BLOKUS_2027, HASE_UND_IGEL_2018):
+        wide = reading_all_requests(other)
+        assert own.readers.keys() <= wide.readers.keys()
+        assert wide.writers.keys() >= m.REQUEST_TYPES
+        assert {tag: wide.readers[tag] for tag in other.readers} == other.readers, "its own form goes first"
+        assert wide.data_readers == other.data_readers
+
+
+def test_a_request_of_another_season_is_repeated_in_its_form() -> None:
+    wide = reading_all_requests(BLOKUS_2021_RELEASE)
+    request = decode(wide, '<timeout roomId="r" slot="1" activate="true"/>')
+    assert wide.encode(request) == b'\n  <timeout roomId="r" activate="true" slot="1"/>'
     with pytest.raises(RemoteProtocolError, match="is not a packet"):
-        decode(narrow, "<close/>")
+        decode(BLOKUS_2021_RELEASE, '<timeout roomId="r" slot="1" activate="true"/>')
 
 
 def test_missing_attributes_of_a_slot_get_the_defaults_of_the_edition() -> None:

@@ -31,7 +31,7 @@ def played(edition: Edition, seed: int = 1, plies: int = 1000) -> list[State]:
 def record_of(edition: Edition, states: Sequence[State], names: tuple[str, str] = NAMES) -> list[RoomData]:
     """The packets of a game that was played by the rules, or cancelled in its last position."""
     outcome = states[-1].outcome()
-    ending = Ending.cancelled(()) if outcome is None else Ending.by_rules(outcome)
+    ending = Ending.cancelled(()) if outcome is None else Ending.by_rules(outcome, edition, names)
     return [*(Memento(state, names) for state in states), ending.result(edition, states[-1], names)]
 
 

@@ -14,7 +14,15 @@ import pytest
 
 from spielleiter.match.game_folder import REPLAY, REPLAY_PAGE
 from spielleiter.server.editions import EDITIONS
-from spielleiter.viewer.page import SCRIPT, STATIC, bundle_modules, render_page, render_small_page, write_match_pages
+from spielleiter.viewer.page import (
+    GAMES,
+    SCRIPT,
+    STATIC,
+    bundle_modules,
+    render_page,
+    render_small_page,
+    write_match_pages,
+)
 from tests.viewer.replay_files import described, played, record_of, replay_of
 
 EVIL = "</script><script>alert(1)</script><!--\"'& \u2028 \U0001f600 \ud800 \\u003c"
@@ -42,15 +50,17 @@ class Elements(html.parser.HTMLParser):
 
 
 def write(folder: Path, **modules: str) -> Path:
+    (folder / "static").mkdir()
     for name, source in modules.items():
-        (folder / f"{name}.js").write_text(source, encoding="utf-8")
+        (folder / "static" / f"{name}.js").write_text(source, encoding="utf-8")
     return folder
 
 
 def test_every_module_of_the_page_is_in_the_script() -> None:
     script = bundle_modules()
-    for path in STATIC.rglob("*.js"):
-        assert f'modules["{path.relative_to(STATIC).as_posix()}"] = ' in script, f"{path.name} is imported by no module"
+    for path in (*STATIC.rglob("*.js"), *GAMES.rglob("*.js")):
+        name = path.relative_to(STATIC.parent).as_posix()
+        assert f'modules["{name}"] = ' in script, f"{name} is imported by no module"
     assert not re.search(r"^(?:import|export)\b", script, re.MULTILINE)
 
 
@@ -61,9 +71,9 @@ def test_a_module_comes_after_those_that_it_imports(tmp_path: Path) -> None:
         b='import { a, c } from "./a.js";\n\nexport function b() {\n  return a + c;\n}\n',
         a="export const a = 1;\nexport const c = 2;\n",
     )
-    script = bundle_modules(tmp_path)
-    assert re.findall(r'^modules\["(.*)\.js"\] = ', script, re.MULTILINE) == ["a", "b", "main"]
-    for line in ('const { a, c } = modules["a.js"];', "return { b };", "return { a, c };"):
+    script = bundle_modules(folder=tmp_path)
+    assert re.findall(r'^modules\["static/(.*)\.js"\] = ', script, re.MULTILINE) == ["a", "b", "main"]
+    for line in ('const { a, c } = modules["static/a.js"];', "return { b };", "return { a, c };"):
         assert line in script
 
 
@@ -83,13 +93,13 @@ def test_a_module_comes_after_those_that_it_imports(tmp_path: Path) -> None:
                 "const a = '<!--';",
             )
         ),
-        ('import { m } from "./main.js";', r"main\.js -> main\.js"),
+        ('import { m } from "./main.js";', r"main\.js -> static/main\.js"),
     ],
 )
 def test_other_forms_and_circles_are_refused(line: str, error: str, tmp_path: Path) -> None:
     write(tmp_path, main=f"const x = 1;\n{line}\n", a="export const a = 1;\n")
     with pytest.raises(ValueError, match=error):
-        bundle_modules(tmp_path)
+        bundle_modules(folder=tmp_path)
 
 
 def test_a_game_stays_data_and_the_policy_allows_the_own_script_and_style_only() -> None:

@@ -11,7 +11,8 @@ from PIL import Image
 from spielleiter.game.blokus import SetMove
 from spielleiter.game.blokus.pieces import Color, Rotation, Shape
 from spielleiter.server.editions import EDITIONS
-from spielleiter.viewer.pictures import CELL, EDGE, render_gif, render_png
+from spielleiter.viewer.games.blokus.picture import CELL, EDGE
+from spielleiter.viewer.pictures import render_gif, render_png
 from spielleiter.viewer.positions.view import Json
 from tests.viewer.replay_files import described, played, record_of, refused_record
 

@@ -23,7 +23,8 @@ from spielleiter.game.hase_und_igel import HaseUndIgelMove
 from spielleiter.game.hase_und_igel.board import Advance, Board, Card, Skip
 from spielleiter.game.hase_und_igel.rules import HaseUndIgelMistake
 from spielleiter.server.editions import EDITIONS
-from spielleiter.viewer.positions.blokus import RULE_WORDS as BLOKUS_WORDS
+from spielleiter.viewer.games.blokus.view import RULE_WORDS as BLOKUS_WORDS
+from spielleiter.viewer.games.hase_und_igel.view import RULE_WORDS as HASE_WORDS
 from spielleiter.viewer.positions.describe import (
     describe_illegal_move,
     describe_legal_moves,
@@ -31,7 +32,6 @@ from spielleiter.viewer.positions.describe import (
     skip_move,
     view_of,
 )
-from spielleiter.viewer.positions.hase_und_igel import RULE_WORDS as HASE_WORDS
 from spielleiter.viewer.positions.view import View
 from tests.viewer.replay_files import played
 

@@ -1,35 +1,27 @@
 """Positions, legal moves and illegal moves of any game, as JSON objects.
 
-Invariants: everything about a concrete game is in the views of the table `_VIEWS`. The result depends on the arguments
-only, can be encoded as JSON, and must not be changed by the caller.
+Invariants: everything about a concrete game is in its view. The result depends on the arguments only, can be encoded as
+JSON, and must not be changed by the caller.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import islice
-from types import MappingProxyType
-from typing import Final
+from typing import Final, cast
 
-from spielleiter.game.api import GameOverError, Move, State
-from spielleiter.game.blokus.state import BlokusState
-from spielleiter.game.hase_und_igel.state import HaseUndIgelState
-from spielleiter.viewer.positions.blokus import BlokusView
-from spielleiter.viewer.positions.hase_und_igel import HaseUndIgelView
+from spielleiter.common.imports import imported_if_there
+from spielleiter.game.api import Game, GameOverError, Move, State, package_of
 from spielleiter.viewer.positions.view import Json, View, shortened_text
 
 _TABLE: Final = View()
-
-_VIEWS: Final[Mapping[type, View]] = MappingProxyType({BlokusState: BlokusView(), HaseUndIgelState: HaseUndIgelView()})
-"""The view for each type of position. A new game needs a module and an entry here, or is shown as a table."""
 
 MOST_LEGAL_MOVES: Final = 5000
 """The number of legal moves after which the overlay is cut; positions of Blokus have at most about 1000."""
 
 
-def view_of(state: State) -> View:
-    """Return the view for positions of the type of `state`, which may be a variant that one season needs."""
-    return next((_VIEWS[kind] for kind in type(state).__mro__ if kind in _VIEWS), _TABLE)
+def view_of(value: State | Game) -> View:
+    """Return the view of a game, `VIEW` of its module in `viewer/games/`; a game without one is shown as a table."""
+    return cast("View", imported_if_there(f"viewer.games.{package_of(value)}.view:VIEW") or _TABLE)
 
 
 def describe_position(state: State, ply: int, previous: State | None = None) -> Json:

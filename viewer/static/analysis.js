@@ -3,7 +3,7 @@
 
 import { postForEvents } from "./api.js";
 import { button, el, setText } from "./dom.js";
-import { drawingFor } from "./games/registry.js";
+import { drawingFor } from "./games.js";
 import { localized, number, t } from "./i18n.js";
 import { errorText } from "./messages.js";
 

@@ -6,8 +6,7 @@
 import { subscribe } from "./api.js";
 import { button, el, refill, setText } from "./dom.js";
 import { localized, number, t } from "./i18n.js";
-import { drawingFor } from "./games/registry.js";
-import { ensurePatterns } from "./games/pieces.js";
+import { drawingFor } from "./games.js";
 import { emptyBox } from "./messages.js";
 import { GameRecord } from "./record.js";
 import { address } from "./routes.js";
@@ -162,7 +161,6 @@ export function beamerView(count, room) {
     event.preventDefault();
     full.click();
   };
-  ensurePatterns();
   document.body.classList.add("is-beamer");
   document.addEventListener("fullscreenchange", onFull);
   document.addEventListener("pointermove", wake);

@@ -3,7 +3,7 @@
 
 import { el, setText } from "./dom.js";
 import { localized, moment, number, t, tOr } from "./i18n.js";
-import { drawingFor } from "./games/registry.js";
+import { drawingFor } from "./games.js";
 import { playerNames } from "./messages.js";
 
 const COLUMNS = ["rooms.players", "rooms.time", "rooms.game", "rooms.ply", "rooms.points", "rooms.state"];

@@ -7,8 +7,7 @@ import { t, tOr } from "./i18n.js";
 import { Charts } from "./charts.js";
 import { Controls } from "./controls.js";
 import { showMove } from "./effects.js";
-import { drawingFor } from "./games/registry.js";
-import { ensurePatterns } from "./games/pieces.js";
+import { drawingFor } from "./games.js";
 import { MoveList, NotesPanel, PlayersPanel, StatusPanel } from "./panels.js";
 import { Playback } from "./playback.js";
 import { ResultPanel } from "./result.js";
@@ -22,7 +21,6 @@ export class GameView {
   // moves; `actions` are elements beside the title, `extras` panels below the others, `result` the options of the
   // ResultPanel.
   constructor(record, { ply = null, loadLegal = null, onPly = () => {}, isInput = false, actions = [], extras = [], onField = null, result = {} } = {}) {
-    ensurePatterns();
     this.record = record;
     this.drawing = drawingFor(record.game);
     this.loadLegal = loadLegal;

@@ -14,6 +14,11 @@ function preferred() {
 
 let current = preferred();
 
+// Adds the texts of a game. Their keys begin with its name, so that no other text has them.
+export function addTexts(texts) {
+  Object.assign(TEXTS, texts);
+}
+
 export function language() {
   return current;
 }

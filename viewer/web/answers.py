@@ -34,7 +34,7 @@ _ERROR_PAGE: Final = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{status} – spielleiter</title>
-<link rel="stylesheet" href="/static/style.css">
+<link rel="stylesheet" href="/page.css">
 </head>
 <body>
 <header class="site"><a class="brand" href="/">spielleiter</a></header>

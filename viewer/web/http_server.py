@@ -32,6 +32,8 @@ _LINGER: Final = 1.0
 _HEAD_BYTES: Final = 16 * 1024
 """The maximum size of a head, and of what a client may send before its last request is answered."""
 _READ_SIZE: Final = 16 * 1024
+BODY_RATE: Final = 16 * 1024 * 1024
+"""Bytes a second that are read of all bodies together. A flood of bodies would slow the games otherwise."""
 _PARTS_AHEAD: Final = 1
 """The number of parts of a body that are read before the application asks for them."""
 _SEND_BUFFER: Final = 128 * 1024
@@ -52,6 +54,7 @@ class HttpServer:
         self._most_connections = most_connections
         self._connections: dict[str, dict[trio.CancelScope, None]] = {}
         """The scopes of the open connections by the address of the client, the oldest first."""
+        self._reading = trio.Lock()
 
     @property
     def connection_count(self) -> int:
@@ -94,7 +97,7 @@ class HttpServer:
             with scope:
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
                 stream = trio.SocketStream(trio.socket.from_stdlib_socket(sock))
-                await _HttpConnection(self._app, self._report_bug, stream, scope).run()
+                await _HttpConnection(self._app, self._report_bug, stream, scope, self._reading).run()
         except OSError:  # the client has left already
             pass
         except Exception as error:
@@ -105,15 +108,24 @@ class HttpServer:
 
 
 class _HttpConnection:
-    """One connection; to cancel `scope` ends it, with what was asked for over it."""
+    """One connection; to cancel `scope` ends it, with what was asked for over it.
+
+    All connections of a server have one lock `reading`, under which each waits for its share of `BODY_RATE`.
+    """
 
     def __init__(
-        self, app: Application, report_bug: BugReporter, stream: trio.SocketStream, scope: trio.CancelScope
+        self,
+        app: Application,
+        report_bug: BugReporter,
+        stream: trio.SocketStream,
+        scope: trio.CancelScope,
+        reading: trio.Lock,
     ) -> None:
         self._app = app
         self._report_bug = report_bug
         self._stream = stream
         self._scope = scope
+        self._reading = reading
         self._wire = h11.Connection(h11.SERVER, max_incomplete_event_size=_HEAD_BYTES)
         self._client: tuple[str, int] = stream.socket.getpeername()[:2]
         self._server: tuple[str, int] = stream.socket.getsockname()[:2]
@@ -124,8 +136,8 @@ class _HttpConnection:
             self._wire.start_next_cycle()
         with trio.move_on_after(_LINGER), contextlib.suppress(trio.BrokenResourceError):
             await self._stream.send_eof()
-            while await self._receive():
-                pass
+            while data := await self._receive():
+                await self._wait_for_share(len(data))
 
     async def _serve_request(self) -> bool:
         """Answer one request; return whether another one may follow."""
@@ -159,7 +171,10 @@ class _HttpConnection:
     async def _read_body(self, send_part: trio.MemorySendChannel[bytes]) -> None:
         """Pass on the body of a request, and end the connection when the client leaves."""
         try:
+            share = 0
             while isinstance(event := await self._next_event(), h11.Data):
+                await self._wait_for_share(share)
+                share = len(event.data)
                 await send_part.send(bytes(event.data))
             if isinstance(event, h11.EndOfMessage):
                 send_part.close()
@@ -237,6 +252,12 @@ class _HttpConnection:
             return bytes(await self._stream.receive_some(_READ_SIZE))
         except (trio.BrokenResourceError, trio.ClosedResourceError):
             return b""
+
+    async def _wait_for_share(self, size: int) -> None:
+        """Wait until `size` bytes more may have been read."""
+        if size:
+            async with self._reading:
+                await trio.sleep(size / BODY_RATE)
 
     async def _write(self, data: bytes | None) -> None:
         """Send bytes; if the client has left or does not read, the connection is cancelled."""

@@ -6,7 +6,6 @@ They know the server by its address and by a secret only, so they run in a proce
 from __future__ import annotations
 
 import hashlib
-import random
 import socket
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,7 +29,7 @@ from spielleiter.server.errors import StartError
 from spielleiter.server.metrics import with_more_refusals
 from spielleiter.server.net.password_guard import PasswordGuard
 from spielleiter.viewer.game_json import edition_title
-from spielleiter.viewer.page import STATIC, bundle_modules
+from spielleiter.viewer.page import STATIC, bundle_modules, bundle_styles
 from spielleiter.viewer.positions.describe import view_of
 from spielleiter.viewer.web.administration import AdminSessions, admin_routes
 from spielleiter.viewer.web.analysis_routes import analysis_routes
@@ -208,7 +207,7 @@ class _FreshFiles(StaticFiles):
 def _describe_edition(edition: Edition) -> dict[str, Any]:
     return {
         "gameType": edition.game_type,
-        "game": view_of(edition.game.new_state(random.Random(0))).name,
+        "game": view_of(edition.game).name,
         "title": edition_title(edition),
         "strategies": [
             kind.name
@@ -242,20 +241,24 @@ def _page_routes(server: GameServer, *, has_admins: bool, can_play: bool) -> lis
         )
 
     @cache  # made for the first page, since most servers show none
-    def script_and_headers() -> tuple[bytes, dict[str, str]]:
-        script = bundle_modules().encode()
-        return script, {"cache-control": _FRESH, "etag": f'"{hashlib.sha256(script).hexdigest()}"'}
+    def bundled(bundle: Callable[[], str]) -> tuple[bytes, dict[str, str]]:
+        content = bundle().encode()
+        return content, {"cache-control": _FRESH, "etag": f'"{hashlib.sha256(content).hexdigest()}"'}
 
-    async def show_script(request: Request) -> Response:
-        script, headers = script_and_headers()
-        if request.headers.get("if-none-match") == headers["etag"]:
-            return Response(status_code=304, headers=headers)
-        return Response(script, media_type="text/javascript", headers=headers)
+    def route_of(path: str, bundle: Callable[[], str], media_type: str) -> Route:
+        async def show(request: Request) -> Response:
+            content, headers = bundled(bundle)
+            if request.headers.get("if-none-match") == headers["etag"]:
+                return Response(status_code=304, headers=headers)
+            return Response(content, media_type=media_type, headers=headers)
+
+        return Route(path, show)
 
     static = _FreshFiles(directory=STATIC, check_dir=False)
     return [
         Route("/", page),
-        Route("/page.js", show_script),
+        route_of("/page.js", bundle_modules, "text/javascript"),
+        route_of("/page.css", bundle_styles, "text/css"),
         Mount("/static", static),
         Route("/api/info", show),
     ]

@@ -229,7 +229,7 @@ def test_a_result_is_written_as_recorded() -> None:
     state = last.data.state
     outcome = state.outcome()
     assert outcome is not None
-    reason = HASE_UND_IGEL_2018.texts.regular_reason(outcome)
+    reason = HASE_UND_IGEL_2018.texts.regular_reason(outcome, ("", ""))
     result = m.Result(
         HASE_UND_IGEL_2018.score_definition,
         tuple(m.Score(m.Cause.REGULAR, reason, (part, *state.points(seat))) for seat, part in ((0, 2), (1, 0))),

@@ -12,7 +12,6 @@ import pytest
 from msgspec.structs import replace
 from playwright.sync_api import Page, expect
 
-from spielleiter.game.api import Outcome
 from spielleiter.protocol.messages import Memento
 from spielleiter.server.core.room import Ending
 from spielleiter.server.editions import EDITIONS
@@ -244,7 +243,7 @@ def test_a_game_without_a_drawing_module_is_a_table(visit: Callable[..., Visit],
     for count in (2, 1, 2, 2):
         states.append(states[-1].play(Take(count)))
     edition = replace(EDITIONS["blokus-2027"], name="nim-1", game_type="swc_nim")
-    result = Ending.by_rules(Outcome(1, "last")).result(edition, states[-1], ("Ann", "Ben"))
+    result = Ending.won_by((1,)).result(edition, states[-1], ("Ann", "Ben"))
     game = described(edition, [*(Memento(state, ("Ann", "Ben")) for state in states), result], "nim.xml")
     watching = visit(base=export(tmp_path, game), viewport={"width": 360, "height": 800})
     page = watching.open("")

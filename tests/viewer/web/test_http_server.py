@@ -15,7 +15,7 @@ from starlette.routing import Route
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from spielleiter.viewer.web.answers import Application, EventStreamResponse, Receive, Scope, Send
-from spielleiter.viewer.web.http_server import IDLE_TIMEOUT, SEND_TIMEOUT, HttpServer
+from spielleiter.viewer.web.http_server import BODY_RATE, IDLE_TIMEOUT, SEND_TIMEOUT, HttpServer
 from spielleiter.viewer.web.site import application
 from tests.server.serving import read_all
 
@@ -191,6 +191,31 @@ async def test_a_client_that_does_not_read_waits_alone_and_is_disconnected(mock_
     # with a clock that stands still, this is reached only if stopping waited for no time limit
     assert ended == 2
     await other.aclose()
+
+
+@pytest.mark.parametrize("is_refused", [False, True])
+async def test_all_bodies_together_are_read_at_a_limited_rate(is_refused: bool, mock_clock: MockClock) -> None:
+    """Those of requests that are refused as well, whose rest is read so that the client gets the answer."""
+    size, clients, step = 512 * 1024, 4, 0.001
+
+    async def read(scope: Scope, receive: Receive, send: Send) -> None:
+        while not is_refused and (await receive())["more_body"]:
+            pass
+        await hello(scope, receive, send)
+
+    async def post() -> None:
+        async with await server.connect() as stream:
+            await stream.send_all(b"POST / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n")
+            await stream.send_all(b"Content-Length: %d\r\n\r\n" % size + bytes(size))
+            assert (await read_all(stream)).endswith(b"hello")
+
+    async with running(read) as server, trio.open_nursery() as nursery:
+        for _ in range(clients):
+            nursery.start_soon(post)
+        while nursery.child_tasks:
+            await wait_all_tasks_blocked()
+            mock_clock.jump(step)
+    assert trio.current_time() > 0.5 * clients * size / BODY_RATE
 
 
 async def test_a_client_with_a_slow_line_gets_a_whole_file(mock_clock: MockClock) -> None:

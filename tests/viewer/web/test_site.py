@@ -136,7 +136,12 @@ async def test_a_script_that_has_not_changed_is_not_sent_again() -> None:
 
 @pytest.mark.parametrize(
     ("path", "kind"),
-    [("/", b"text/html"), ("/page.js", b"text/javascript"), ("/static/style.css", b"text/css")],
+    [
+        ("/", b"text/html"),
+        ("/page.js", b"text/javascript"),
+        ("/page.css", b"text/css"),
+        ("/static/icon.svg", b"image/svg+xml"),
+    ],
 )
 async def test_files_are_complete_and_the_connection_is_closed(path: str, kind: bytes) -> None:
     async with open_pages() as pages, running(pages.site.app) as server, await server.connect() as stream:

@@ -89,3 +89,6 @@ class NimGame:
         if not isinstance(state, NimState):
             raise GameError(f"not a position of {self.name}: {state!r}")
         return state
+
+
+NIM: Final = NimGame()

@@ -1,0 +1,1 @@
+"""How Nim is shown."""

@@ -1,0 +1,1 @@
+"""How Blokus is shown."""

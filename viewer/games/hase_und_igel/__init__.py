@@ -1,0 +1,1 @@
+"""How Hase und Igel is shown."""
