@@ -27,6 +27,7 @@ from msgspec import Struct
 
 from spielleiter.common.errors import os_error_text
 from spielleiter.common.files import FolderLock, LockedError, is_at, lock_file, written_parts
+from spielleiter.common.json_text import json_text
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import Memento, RoomData
 from spielleiter.server import events
@@ -227,7 +228,7 @@ class ResultsFile:
 def encoded_line(line: Mapping[str, object]) -> bytes:
     """Return the bytes of a line, including its line end."""
     # the escapes of `backslashreplace` are valid in JSON too
-    return json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+    return json_text(line).encode("utf-8", "backslashreplace") + b"\n"
 
 
 class _Replay(Struct, frozen=True):
