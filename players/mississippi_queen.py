@@ -14,11 +14,14 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Final, NamedTuple
 
+from msgspec.structs import replace
+
 from spielleiter.game.mississippi_queen import (
+    COLUMNS,
     MAX_SPEED,
     MIN_SPEED,
-    MISSISSIPPI_QUEEN_2024,
     OPPOSITE,
+    ROWS,
     Direction,
     Hex,
     MississippiQueenMove,
@@ -66,7 +69,7 @@ class Chart:
         ends = [number for number, is_goal in enumerate(self.is_goal) if is_goal]
         if not ends:
             last = river.segments[-1]
-            following = Segment(river.next_direction, last.center.step(river.next_direction, 4), ())
+            following = Segment(river.next_direction, last.center.step(river.next_direction, COLUMNS), ())
             entries = {place for place, _, _ in following.places()}
             ends = [self.number_of[each] for each in places if any(each.step(way) in entries for way in Direction)]
         distance = [len(places)] * len(places)
@@ -168,6 +171,8 @@ class Weights(NamedTuple):
 
 WEIGHTS: Final = Weights()
 NEEDED_PASSENGERS: Final = 2
+MOST: Final = 100_000
+"""More than any value in hundredths."""
 IN_THE_GOAL: Final = 1000.0
 
 
@@ -209,9 +214,11 @@ def boat_of(chart: Chart, ship: Ship) -> Boat:
 
 def value_after(state: MississippiQueenState, move: MississippiQueenMove) -> tuple[int, ...]:
     """Return the value of the own ship after a legal move."""
-    chart = _chart(state.river)
+    chart = _chart(state.river.as_seen())
     after = carry_out(state.river, state.ships[state.seat_on_turn], state.ships[1 - state.seat_on_turn], move)
     assert isinstance(after, Progress)
+    if after.ship.position not in chart.number_of:  # where nothing can be seen yet
+        return (-MOST,)
     return (round(100 * value_of(chart, boat_of(chart, after.ship))),)
 
 
@@ -249,13 +256,14 @@ def choose_move(
     Raises NoMoveError if there is no legal move.
     """
     budget = budget or SearchBudget()
-    moves = list(state.generate_legal_moves())
-    if not moves:
-        # what cannot be seen yet may be water
-        moves = list(MISSISSIPPI_QUEEN_2024.resume(state).generate_legal_moves())
+    seen = state.as_seen()
+    moves = list(seen.generate_legal_moves())
+    if not moves:  # all that is left leads to where nothing can be seen
+        moves = list((state if state != seen else _with_water(state)).generate_legal_moves())
         if not moves:
             raise no_move(state)
         return rng.choice(moves)
+    state = seen
     rng.shuffle(moves)
     chart = _chart(state.river)
     plans = _best(_first_plans(chart, state, moves), limits.width)
@@ -267,6 +275,15 @@ def choose_move(
         if budget.was_cut:
             break
     return plans[0].move
+
+
+def _with_water(state: MississippiQueenState) -> MississippiQueenState:
+    """Return the position with a segment of water behind those that can be seen."""
+    river = state.river
+    direction = river.next_direction
+    columns = ((Terrain.WATER,) * ROWS,) * COLUMNS
+    following = Segment(direction, river.segments[-1].center.step(direction, COLUMNS), columns)
+    return replace(state, river=River((*river.segments, following), river.visible + 1, direction))
 
 
 def _first_plans(chart: Chart, state: MississippiQueenState, moves: list[MississippiQueenMove]) -> Iterator[_Plan]:

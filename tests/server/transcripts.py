@@ -74,7 +74,9 @@ def read_transcript(path: Path) -> list[Line]:
 
 
 _EXPLANATION = re.compile(
-    rb'(<protocol>)?\n  <errorpacket message="[^"]+">(\n    .*)?\n  </errorpacket>\n  <close/>\n</protocol>', re.DOTALL
+    rb'(<protocol>)?\n  <errorpacket message="[^"]+">(\n    .*)?\n  </errorpacket>'
+    rb"\n  <(close|sc\.protocol\.CloseConnection)/>\n</protocol>",
+    re.DOTALL,
 )
 """An error, the goodbye and the end of the stream."""
 
