@@ -38,11 +38,15 @@ class Transcript:
         self._ids: dict[str, str] = {}
         self.latest = trio.current_time()
         """When something was last sent or received."""
+        self.is_over = False
+        """Whether what comes now is no part of the conversation: the players are being sent away."""
         self.news = trio.Event()
         """Set, and replaced, when a packet arrives."""
 
     def add(self, name: str, direction: str, text: str) -> None:
         """Add what was sent or received, or an event such as `(FIN)`."""
+        if self.is_over:
+            return
         self._instant += 0.001
         self._lines.append(f"{self._instant:9.3f}  {name:<5}  {direction}  {text}")
         self.latest = trio.current_time()
@@ -220,6 +224,7 @@ class Table:
         for peer in self.peers:
             if peer.is_open:
                 self.transcript.add(peer.name, "<-", "(still open at the end)")
+        self.transcript.is_over = True
         for peer in self.peers:
             async with self._door:
                 peer.is_open = False
@@ -323,12 +328,15 @@ class Table:
         await seat.send(self.message(move))
 
     async def play(self, plies: int = 1000) -> None:
-        """Both seats play legal moves, until the game is over or so many were played."""
+        """Both seats play legal moves, until the game is over or so many were played and the next one is asked for."""
         for _ in range(plies):
             if self.is_over:
                 break
             await self.requested()
             await self.answer()
+        else:
+            if not self.is_over:
+                await self.requested()
 
     async def play_to_end(self) -> None:
         await self.play()
