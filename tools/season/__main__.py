@@ -14,6 +14,7 @@ from tools.season.oracle import play_games
 from tools.season.record import record as record_release
 from tools.season.release import Release, ReleaseError
 from tools.season.rules import open_rules
+from tools.season.skeleton import skeleton
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _RELEASE = click.argument("release", type=click.Path(exists=True, file_okay=False, path_type=Path))
@@ -115,6 +116,9 @@ def _print(title: str, lines: Iterable[str]) -> None:
     click.echo(f"\n## {title}\n")
     for line in lines:
         click.echo(f"- {line}")
+
+
+season.add_command(skeleton)
 
 
 def main() -> None:
