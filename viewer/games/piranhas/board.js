@@ -12,7 +12,7 @@ import { TEXTS } from "./texts.js";
 
 const COLORS = ["RED", "BLUE"]; // of the players, as in the contest
 const SIGNS = ["123", "abc"]; // of each player's fish by size, as in `board.cells`
-const SCALES = [0.62, 0.8, 1];
+const SCALES = [0.72, 0.9, 1.06];
 const NEIGHBORS = [[1, 0], [0, 1], [1, 1], [-1, 1]]; // each pair of neighbours once
 
 // Returns the player and the size (0 to 2) of the fish that a letter stands for, or null.
@@ -32,7 +32,7 @@ function cellName([x, y]) {
 // A fish in the middle of a cell. Paths are in a box from -.5 to .5.
 function fish({ player, size }) {
   const scale = SCALES[size];
-  const body = "M-.2 0C-.1 -.34 .28 -.36 .44 0C.28 .36 -.1 .34 -.2 0L-.44 -.24L-.36 0L-.44 .24Z";
+  const body = "M-.28 -.06C-.12 -.34 .28 -.36 .44 0C.28 .36 -.12 .34 -.28 .06L-.46 .24L-.4 0L-.46 -.24Z";
   const stripes = player === 1 ? svg("path", { d: "M.02 -.2V.2M.16 -.24V-.12M.16 .12V.24M-.1 -.12V.12", class: "stripes" }) : null;
   return svg("g", { transform: `scale(${player === 1 ? -scale : scale} ${scale})`, class: `fish fish-${COLORS[player]}` },
     svg("path", { d: body, class: "fish-body" }), stripes,
@@ -127,7 +127,7 @@ class Board {
     const [dx, dy] = [end[0] - start[0], end[1] - start[1]];
     const length = Math.hypot(dx, dy) || 1;
     const [ux, uy] = [dx / length, dy / length];
-    const tip = [end[0] - 0.12 * ux, end[1] - 0.12 * uy];
+    const tip = [end[0] - 0.42 * ux, end[1] - 0.42 * uy]; // at the border of the cell, not on the fish
     const wing = (side) => `${tip[0] - 0.26 * ux - side * 0.17 * uy} ${tip[1] - 0.26 * uy + side * 0.17 * ux}`;
     const d = `M${start[0]} ${start[1]}L${tip[0]} ${tip[1]}M${wing(1)}L${tip[0]} ${tip[1]}L${wing(-1)}`;
     return [svg("path", { d, class: "way-under" }), svg("path", { d, class: name })];
