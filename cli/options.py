@@ -361,8 +361,8 @@ def recogniser(edition: Edition, *, is_sure: bool) -> Recogniser:
     from spielleiter.protocol.edition_recognition import Recogniser
     from spielleiter.server.editions import EDITIONS
 
-    others = [] if is_sure else [each.dialect for each in EDITIONS.values() if each is not edition]
-    return Recogniser([edition.dialect, *others])
+    others = () if is_sure else (each for each in EDITIONS.values() if each is not edition)
+    return Recogniser(each.dialect for each in (edition, *others))
 
 
 # -- timeouts ---------------------------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from spielleiter.players.search_budget import LONGEST_WAIT
 from spielleiter.players.strategies import strategy_called
 from spielleiter.programs.command import BUILTIN
 from spielleiter.programs.environment import own_variables
+from spielleiter.programs.linux_processes import KnownThreads
 from spielleiter.programs.this_platform import PLATFORM
 from spielleiter.protocol.messages import MoveData, RoomMessage
 from spielleiter.server.app import Server
@@ -356,6 +357,8 @@ class BuiltinPlayer:
     problem = ""
     """Why the player could not continue; empty if there was no problem."""
     pids: tuple[int, ...] = ()
+    root: int | None = None
+    known_threads: KnownThreads | None = None
     leftovers: tuple[Any, ...] = ()
     survivors: tuple[Any, ...] = ()
     returncode: int | None = None

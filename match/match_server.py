@@ -27,7 +27,7 @@ from spielleiter.match.builtin_players import BuiltinPlayer, PoolPlayer, Thinkin
 from spielleiter.match.game_folder import GameLogs, LoggedWire
 from spielleiter.match.live_thinking import LiveThinking
 from spielleiter.match.plan import MatchSetup, PlannedGame
-from spielleiter.programs.linux_processes import MOST_KEPT
+from spielleiter.programs.linux_processes import MOST_KEPT_FILES
 from spielleiter.programs.sandbox.choice import choose_sandbox
 from spielleiter.programs.sandbox.sandbox import Sandbox, SandboxSettings
 from spielleiter.programs.sandbox.sandbox_run import SandboxRun, open_run
@@ -83,7 +83,7 @@ _LOOKS: Final = 4
 """The number of looks after each pause: a program may overlook what another one moves about."""
 _AGREEING: Final = 3
 """The number of times that must agree that a connection can be nobody else's."""
-_DESCRIPTORS_PER_GAME: Final = 2 * (2 * MAX_ASKED_ABOUT + MAX_CONNECTIONS + 3 * (MOST_KEPT + 1) + 16)
+_DESCRIPTORS_PER_GAME: Final = 2 * (2 * MAX_ASKED_ABOUT + MAX_CONNECTIONS + MOST_KEPT_FILES + 16)
 """The files that the connections to the ports of a game, its programs, their threads and its logs take at most."""
 _START_TIMEOUT: Final = 5.0  # seconds for a process that has connected to be known
 _HOST: Final = "127.0.0.1"
@@ -330,7 +330,13 @@ class MatchServer:
                         with trio.move_on_at(min(times.values())):
                             await (changed.park() if is_started.is_set() else is_started.wait())
                         continue
-                    for each, is_own in await self._find_owners(own, program, due, waiting):
+                    first, *others = due
+                    if not (others or first.found) and has_socket(own.processes[program].pids, first.far):
+                        # a quick program connects before its process is known here
+                        decided: Sequence[tuple[_Waiting, bool]] = [(first, True)]
+                    else:
+                        decided = await self._find_owners(own, program, due, waiting)
+                    for each, is_own in decided:
                         waiting.remove(each)
                         if is_own:
                             admit(each.sock, each.address)

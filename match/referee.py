@@ -217,7 +217,6 @@ class _Referee:
             text = os_error_text(error) if isinstance(error, OSError) else plain_text(str(error))
             self._facts.machine_problem = self._facts.machine_problem or text
         finally:
-            self._meter.close()
             self._evidence.detach()
         if self._persistent_programs is not None:
             await self._persistent_programs.end_game()

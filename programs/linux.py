@@ -320,7 +320,7 @@ class SupervisedProcess(Process):
         self.stdout = stdout
         self.stderr = stderr
         self.is_gone = False
-        self.supervisor = supervisor
+        self.supervisor = self.root = supervisor
         self._supervisor_start = start_ticks_of(supervisor)
         self._resume_fork_server = resume_fork_server
         control.setblocking(False)

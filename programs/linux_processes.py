@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -24,8 +24,8 @@ A program can change and copy it: it helps to kill what an earlier run has left 
 program.
 """
 
-MOST_KEPT: Final = 32
-"""The number of threads of a program whose files are kept open."""
+MOST_KEPT_FILES: Final = 160
+"""The most files about the threads of a program that are kept open: those of about 32 threads."""
 
 _PROC: Final = Path("/proc")
 # indices of fields in /proc/PID/stat, counted from the state
@@ -42,7 +42,6 @@ _SLEEP: Final = b"hrtimer_nanosleep"  # where the kernel keeps a thread that sle
 _LISTENING: Final = (b"ep_poll", b"do_epoll", b"do_poll", b"poll_schedule", b"do_select", b"wait_woken", b"sk_wait")
 _SWITCHES: Final = b"\nvoluntary_ctxt_switches:"
 _READ_SIZE: Final = 4096
-_FILES_OF_A_THREAD: Final = 3
 _SCHEDULED_TIME: Final = 2  # of the clocks of a process, that of its time on processors; <linux/posix-timers.h>
 
 
@@ -169,7 +168,12 @@ def _ticks(pid: int, fields: slice) -> int:
 
 def _stat(pid: int) -> list[bytes]:
     """Return the fields of /proc/PID/stat, from the state on. Raises OSError."""
-    return _read_once(f"{_PROC}/{pid}/stat").rpartition(b")")[2].split()
+    return _fields(_read_once(f"{_PROC}/{pid}/stat"))
+
+
+def _fields(stat: bytes) -> list[bytes]:
+    """Return the fields of a file `stat` of a process or thread, from the state on."""
+    return stat.rpartition(b")")[2].split()
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,22 +240,21 @@ class Usage:
         if sys.platform != "linux":
             return cls({})
         threads = {}
-        nice, policy, group = os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0), _group_nice(os.getpid())
+        own = _Priority.of_this_process(_read_if_shown(f"{_PROC}/self/autogroup"))
         found = tuple(pids)
         for pid in found:
-            is_lower = _group_nice(pid) > group
+            group = _group_nice(_read_if_shown(f"{_PROC}/{pid}/autogroup"))
             for name in _entries(f"{_PROC}/{pid}/task"):
                 with contextlib.suppress(OSError, ValueError, IndexError):  # it has ended in the meantime
                     folder = f"{_PROC}/{pid}/task/{name}"
-                    fields = _read_once(f"{folder}/stat").rpartition(b")")[2].split()
-                    lower = is_lower or int(fields[_NICE]) > nice or int(fields[_POLICY]) in _LOW_POLICIES - {policy}
+                    fields = _fields(_read_once(f"{folder}/stat"))
                     threads[int(name)] = _thread_usage(
                         _read_once(f"{folder}/schedstat"),
                         _read_if_shown(f"{folder}/wchan"),
                         _read_if_shown(f"{folder}/status"),
                         int(fields[_START_TIME]),
                         frozenset(os.sched_getaffinity(int(name))),
-                        is_yielding=lower,
+                        is_yielding=own.is_above(fields, group),
                     )
         if not threads:
             return cls({})
@@ -320,11 +323,13 @@ class Usage:
 class KnownThreads:
     """The threads that a search has found, whose usage can be looked at again at a tenth of the cost of a search.
 
-    Their files are kept open until `close`, those of MOST_KEPT threads at most.
+    `root` is the process below which all of a program's processes are; None if there is none. Files are kept open until
+    `close`, MOST_KEPT_FILES at most.
     """
 
-    def __init__(self, found: Usage) -> None:
+    def __init__(self, found: Usage, root: int | None = None) -> None:
         self._found = found
+        self._root = root
         self._descriptors: list[int] = []
         self._read_machine = self._reader(f"{_PROC}/stat") if found.threads else bytes
         self._machine = b""
@@ -340,6 +345,51 @@ class KnownThreads:
             for thread in found.threads
             for folder in [f"{_PROC}/{thread}"]
         ]
+        self._relations: _Relations | None = None
+        """Opened with the first `confirm`: mostly, a program answers so quickly that there is none."""
+
+    def confirm(self) -> Usage | None:
+        """Return what a search would find now, at a quarter of its cost; it counts as the last search.
+
+        None if there has to be a search, since a thread or process was started or has ended, or there is no `root`.
+        """
+        if self._root is None or not self._found.threads or sys.platform != "linux":
+            return None
+        try:
+            if self._relations is None:
+                self._relations = _Relations.below(self._root, self._found.clocks, self._reader)
+            relations = self._relations
+            processes = {pid: _fields(read()) for pid, read in relations.processes.items()}
+            count = sum(int(fields[_THREAD_COUNT]) for fields in processes.values())
+            children = [int(word) for read in relations.children for word in read().split()]
+            if count != len(self._found.threads) or sorted(children) != sorted(processes):
+                return None
+            own, threads = _Priority.of_this_process(relations.own_group()), {}
+            groups = {pid: _group_nice(read()) for pid, read in relations.groups.items()}
+            for thread, schedule, place, status in self._readers:
+                pid, read = relations.threads[thread]
+                fields = processes[pid] if thread == pid else _fields(read())
+                threads[thread] = _thread_usage(
+                    schedule(),  # nothing if the thread has ended
+                    place(),
+                    status(),
+                    int(fields[_START_TIME]),
+                    frozenset(os.sched_getaffinity(thread)),
+                    is_yielding=own.is_above(fields, groups[pid]),
+                )
+            ticks = sum(sum(map(int, fields[_CPU_TIMES])) for fields in processes.values())
+            ticks += sum(map(int, _fields(relations.root())[_CPU_TIMES_OF_CHILDREN]))
+        except (OSError, ValueError, IndexError, KeyError):  # one of them has ended
+            return None
+        self._machine, self._machine_at = self._read_machine(), _ticks_now()
+        self._found = Usage(
+            threads,
+            _busy_seconds(self._machine),
+            ticks / os.sysconf("SC_CLK_TCK"),
+            self._machine_at,
+            _clocks_of(processes),
+        )
+        return self._found
 
     def look(self, *, is_brief: bool = False) -> Callable[[], Usage] | None:
         """Read the files, and return a function that returns what they say: mostly, nobody needs to know.
@@ -383,7 +433,7 @@ class KnownThreads:
 
     def _reader(self, path: str) -> Callable[[], bytes]:
         """Return a function that returns what is in the file; nothing if it is not there, or may not be read."""
-        if len(self._descriptors) > _FILES_OF_A_THREAD * MOST_KEPT or sys.platform == "win32":
+        if len(self._descriptors) >= MOST_KEPT_FILES or sys.platform == "win32":
             return partial(_read_if_shown, path)
         try:
             descriptor = os.open(path, os.O_RDONLY)
@@ -398,6 +448,60 @@ class KnownThreads:
                 return b""
 
         return read
+
+
+@dataclass(frozen=True, slots=True)
+class _Relations:
+    """The files that tell which threads and processes some processes have, each as a function that reads it."""
+
+    root: Callable[[], bytes]
+    """The file `stat` of the process that all others are below."""
+    processes: Mapping[int, Callable[[], bytes]]
+    """The files `stat` of the processes."""
+    groups: Mapping[int, Callable[[], bytes]]
+    """Their files `autogroup`."""
+    own_group: Callable[[], bytes]
+    """That of this process."""
+    threads: Mapping[int, tuple[int, Callable[[], bytes]]]
+    """Their threads: the process of each, and its file `stat`."""
+    children: Sequence[Callable[[], bytes]]
+    """The files `children` of all threads, and of `root`."""
+
+    @classmethod
+    def below(cls, root: int, pids: Iterable[int], reader: Callable[[str], Callable[[], bytes]]) -> _Relations:
+        """Return the files of the processes `pids` below `root`, made by `reader`."""
+        stats = {pid: reader(f"{_PROC}/{pid}/stat") for pid in pids}
+        threads: dict[int, tuple[int, Callable[[], bytes]]] = {}
+        children = []
+        for pid in (root, *stats):
+            for name in _entries(f"{_PROC}/{pid}/task"):
+                folder = f"{_PROC}/{pid}/task/{name}"
+                children.append(reader(f"{folder}/children"))
+                if pid != root:  # the file of a process is also that of its first thread
+                    threads[int(name)] = pid, stats[pid] if int(name) == pid else reader(f"{folder}/stat")
+        groups = {pid: reader(f"{_PROC}/{pid}/autogroup") for pid in stats}
+        own_group = reader(f"{_PROC}/self/autogroup")
+        return cls(reader(f"{_PROC}/{root}/stat"), stats, groups, own_group, threads, children)
+
+
+@dataclass(frozen=True, slots=True)
+class _Priority:
+    """How this process shares processors with others."""
+
+    nice: int
+    policy: int
+    group: int
+
+    @classmethod
+    def of_this_process(cls, autogroup: bytes) -> _Priority:
+        if sys.platform != "linux":
+            raise NotImplementedError
+        return cls(os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0), _group_nice(autogroup))
+
+    def is_above(self, stat: Sequence[bytes], group: int) -> bool:
+        """Whether it comes before a thread with these fields of its file `stat`, in a group with this nice value."""
+        is_lower = int(stat[_NICE]) > self.nice or int(stat[_POLICY]) in _LOW_POLICIES - {self.policy}
+        return is_lower or group > self.group
 
 
 def _thread_usage(
@@ -455,11 +559,11 @@ def _busy_seconds(stat: bytes) -> float | None:
     return (sum(ticks) - sum(ticks[3:5])) / os.sysconf("SC_CLK_TCK")
 
 
-def _group_nice(pid: int) -> int:
-    """Return the nice value of the automatic group of a process; 0 if the system has none."""
+def _group_nice(autogroup: bytes) -> int:
+    """Return the nice value of the automatic group of a process from its file; 0 if the system has none."""
     try:
-        return int(_read_once(f"{_PROC}/{pid}/autogroup").split()[-1])
-    except (OSError, IndexError, ValueError):
+        return int(autogroup.split()[-1])
+    except (IndexError, ValueError):
         return 0
 
 

@@ -3,7 +3,8 @@
 For a program that thinks for too long, only what happened since its request counts, and only what others
 have caused (`Usage`). The processes are looked at before the request is sent, and then again and again until the
 answer, since the system forgets how long a thread has waited that has ended. The threads of a program are searched for
-four times a second while it answers quickly; at the other requests, only the known ones are looked at.
+four times a second while it answers quickly; at the other requests, only the known ones are looked at. A search takes
+a quarter of its time if it finds the same threads as the last one, in this game or in an earlier one of the process.
 
 A thread that sleeps (`nanosleep`) waits for nobody: its sleep takes as long on an idle machine. So a delay excuses at
 most the time in which no thread that was there at the request slept without interruption; and if it slept until after
@@ -16,13 +17,13 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 import trio
 
-from spielleiter.programs.linux_processes import KnownThreads, ThreadUsage, Usage, machine_busy
+from spielleiter.programs.linux_processes import KnownThreads, ThreadUsage, Usage, cpu_seconds_of, machine_busy
 
 FIRST_LOOK: Final = 0.02
 """The seconds from a request to the next look at the processes, and the shortest time between two looks."""
@@ -40,8 +41,16 @@ _GAP: Final = 0.3  # seconds between two looks in which several waits are taken 
 class MeasuredProcesses(Protocol):
     """A program whose processes are measured."""
 
+    known_threads: KnownThreads | None
+    """What the last search has found, once it was looked at again; the program closes it at its end."""
+
     @property
-    def pids(self) -> Iterable[int]: ...
+    def root(self) -> int | None:
+        """The id of the process that all processes of the program are below, None if there is none."""
+        ...
+
+    @property
+    def pids(self) -> Collection[int]: ...
 
     @property
     def cpu_seconds_so_far(self) -> float: ...
@@ -80,7 +89,7 @@ class _Sleep:
 
 
 class SchedulingDelayMeter:
-    """Measures the programs of a game while `run` runs, until `close`; each of them may use `cores` processor cores.
+    """Measures the programs of a game while `run` runs; each of them may use `cores` processor cores.
 
     `programs` may be filled after this was created. `limits` are their soft time limits in seconds.
     """
@@ -94,8 +103,6 @@ class SchedulingDelayMeter:
         self._requested_at = -math.inf
         self._found: list[tuple[float, Usage]] = 2 * [(-math.inf, Usage({}))]
         """By program: when its threads were searched for last, and the result."""
-        self._known: list[KnownThreads | None] = [None, None]
-        """By program: these threads, once they were looked at again."""
         self._usage_at_request: Callable[[], Usage] | None = None
         """Set until the first look after the request."""
         self._due = math.inf
@@ -127,19 +134,16 @@ class SchedulingDelayMeter:
             after_limit = math.inf if self._asked is None else self._limits[self._asked] + _AFTER_LIMIT - thought
             self._due = self._last_at + (after_limit if _SHORTEST < after_limit < pause else pause)
 
-    def close(self) -> None:
-        """Close what is open; no further request may be noted."""
-        for known in self._known:
-            if known is not None:
-                known.close()
-        self._known = [None, None]
-
     def _search(self, program: int) -> Usage:
         """Return the usage of all threads of `program`."""
-        known, self._known[program] = self._known[program], None
-        if known is not None:
-            known.close()
-        usage = usage_of(self._programs[program])
+        measured = self._programs[program]
+        known = None if measured is None else measured.known_threads
+        usage = None if known is None else known.confirm()
+        if usage is None:
+            if measured is not None and known is not None:
+                known.close()
+                measured.known_threads = None
+            usage = usage_of(measured)
         self._found[program] = trio.current_time(), usage
         return usage
 
@@ -149,10 +153,12 @@ class SchedulingDelayMeter:
         None if it was too long ago, or if one of them has ended, as the time of its process is then unknown.
         """
         searched_at, found = self._found[program]
-        if trio.current_time() >= searched_at + SEARCH_INTERVAL:
+        measured = self._programs[program]
+        if measured is None or trio.current_time() >= searched_at + SEARCH_INTERVAL:
             return None
-        known = self._known[program] = self._known[program] or KnownThreads(found)
-        return known.look(is_brief=is_brief)
+        if measured.known_threads is None:
+            measured.known_threads = KnownThreads(found, measured.root)
+        return measured.known_threads.look(is_brief=is_brief)
 
     def start_request(self, program: int) -> None:
         """Note that `program` is asked for a move next."""
@@ -228,7 +234,10 @@ def usage_of(program: MeasuredProcesses | None) -> Usage:
     """Return the usage of a program and of everything that it has started, so far."""
     if program is None or sys.platform != "linux":
         return Usage({})
-    return Usage.of(program.pids, program.cpu_seconds_so_far)
+    if program.root is None:
+        return Usage.of(program.pids, program.cpu_seconds_so_far)
+    pids = program.pids  # which takes long to find
+    return Usage.of(pids, cpu_seconds_of(pids, program.root))
 
 
 # -- the answers of a program in a check ------------------------------------------------------------------------------

@@ -12,6 +12,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from spielleiter.protocol.thinking import may_be_thinking
+
 OUTPUT_LIMIT: Final = 8 * 1024 * 1024
 """Bytes that are kept of each of a program's two outputs."""
 
@@ -100,8 +102,6 @@ _MAX_MESSAGE_LINES: Final = 10  # between the line with an exception and the fir
 _MAX_REPORT_LINES: Final = 500  # searched for the rest of a report
 _MAX_LINE_LENGTH: Final = 1000  # characters searched in each line, so that no output can make the search slow
 
-_THOUGHT: Final = re.compile(r'\s*\{.*"thinking"')
-
 _NAME: Final = r"[A-Za-z_$][\w$]*"
 _FRAME: Final = re.compile(r"\s+(?:at \S|from .+:\d+:in )")
 _EXCEPTION: Final = re.compile(
@@ -129,12 +129,12 @@ def last_words(*files: Path) -> str:
     moves (docs/thinking.md), and without any output an empty text.
     The files have a time stamp before each line.
     """
-    outputs = [read_tail(file) for file in files]
+    outputs = [_lines_at_end(file, _TAIL_SIZE) for file in files]
     for lines in outputs:
-        if message := find_exception(lines):
+        if message := find_exception([_searched(line) for line in lines]):
             return _shortened(message)
-    words = (line for lines in outputs for line in reversed(lines) if line.strip() and not _THOUGHT.match(line))
-    return next(map(_shortened, words), "")
+    words = (line for lines in outputs for line in reversed(lines) if line.strip() and not may_be_thinking(line))
+    return next((_shortened(_searched(line)) for line in words), "")
 
 
 def read_tail(file: Path, size: int = _TAIL_SIZE) -> list[str]:
@@ -143,14 +143,22 @@ def read_tail(file: Path, size: int = _TAIL_SIZE) -> list[str]:
     Reads at most `size` bytes; a line that this would cut is left out. Returns an empty list if the file cannot be
     read.
     """
+    return [_searched(line) for line in _lines_at_end(file, size)]
+
+
+def _lines_at_end(file: Path, size: int) -> list[bytes]:
+    """Return the lines that `read_tail` returns, in full length."""
     with suppress(OSError), file.open("rb") as opened:
         start = max(0, opened.seek(0, os.SEEK_END) - size)
         opened.seek(start)
-        lines = opened.read().decode("utf-8", "replace").split("\n")
-        return [
-            line[STAMP_LENGTH : STAMP_LENGTH + _MAX_LINE_LENGTH].rstrip() for line in (lines[1:] if start else lines)
-        ]
+        lines = opened.read().split(b"\n")
+        return [line[STAMP_LENGTH:] for line in (lines[1:] if start else lines)]
     return []
+
+
+def _searched(line: bytes) -> str:
+    """Return the part of a line that is searched."""
+    return line.decode("utf-8", "replace")[:_MAX_LINE_LENGTH].rstrip()
 
 
 def find_exception(lines: Sequence[str]) -> str | None:

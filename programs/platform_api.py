@@ -90,6 +90,8 @@ class Process(abc.ABC):
         """The processes that even `end` could not end, because they do not react to SIGKILL."""
         self.supervisor_stops = 0
         """How often its supervisor was found stopped, and was resumed; 0 without a supervisor."""
+        self.root: int | None = None
+        """The id of the process that it and everything it has started are below; None if there is none."""
 
     @property
     def has_stopped_supervisor(self) -> bool:

@@ -19,7 +19,7 @@ import trio
 
 from spielleiter.common.errors import NotStartedError, SandboxError, first_error
 from spielleiter.programs.environment import inherited_variables, open_home, own_variables
-from spielleiter.programs.linux_processes import TAG_VARIABLE, ProcessInfo, Usage
+from spielleiter.programs.linux_processes import TAG_VARIABLE, KnownThreads, ProcessInfo, Usage
 from spielleiter.programs.outputs import Output
 from spielleiter.programs.platform_api import KILL_TIMEOUT, READ_SIZE, REPORT_TIMEOUT, Process, ProcessSpec
 from spielleiter.programs.sandbox.sandbox_run import SandboxEndedError, SandboxRun
@@ -74,6 +74,8 @@ class Program:
         """Whether the match had to end it."""
         self.leftovers: tuple[ProcessInfo, ...] = ()
         """The processes that outlived the process after it had ended by itself."""
+        self.known_threads: KnownThreads | None = None
+        """See `MeasuredProcesses` (machine_delay.py)."""
         self._scope = trio.CancelScope()
         self._spec = ProcessSpec(
             arguments=list(arguments),
@@ -119,6 +121,9 @@ class Program:
                     if self._confinement is not None:
                         self._confinement.disconnect()
                     self._note_exit(process)
+                    if self.known_threads is not None:
+                        self.known_threads.close()
+                        self.known_threads = None
                     self.gone.set()
 
     async def _follow(self, process: Process, started_at: float) -> None:
@@ -239,6 +244,11 @@ class Program:
             process.resume_supervisor()
             await self._exits_within(REPORT_TIMEOUT)
         return self.exited.is_set()
+
+    @property
+    def root(self) -> int | None:
+        """The id of its supervisor, which it and everything that it has started is below; None if it has none."""
+        return None if self._process is None else self._process.root
 
     @property
     def pids(self) -> tuple[int, ...]:

@@ -1,13 +1,22 @@
-"""What a client may send before it has chosen a season.
+"""What is the same in all seasons, or differs so little that one table has it all: packets without anything of a game.
 
-Seasons have most requests in common, so one table has them all, and no season need be imported to read them.
+So no season has to be imported to read what a client sends before it has chosen one.
 """
 
 from __future__ import annotations
 
-from spielleiter.protocol.dialect import Dialect
+from collections.abc import Mapping
+from typing import Final
+
+from spielleiter.protocol.dialect import Dialect, Reader
 from spielleiter.protocol.dialects import packets
 from spielleiter.protocol.messages import REQUEST_TYPES, TimeoutRequest
+
+ROOM_TAGS: Final = tuple(tag for tag, reader in packets.READERS.items() if reader is packets.read_room)
+"""The tag of packets with the data of a room, and their class, which the releases accept in its place."""
+
+READERS: Final[Mapping[str, Reader]] = {**packets.READERS, **packets.EARLIER_READERS}
+"""The packets of all seasons, by tag and by class."""
 
 
 def reading_all_requests(dialect: Dialect) -> Dialect:
@@ -18,6 +27,6 @@ def reading_all_requests(dialect: Dialect) -> Dialect:
     """
     writers = {kind: writer for kind, writer in packets.WRITERS.items() if kind in REQUEST_TYPES}
     return dialect.evolve(
-        readers={**packets.READERS, **packets.EARLIER_READERS, **dialect.readers},
+        readers={**READERS, **dialect.readers},
         writers={**writers, TimeoutRequest: packets.write_timeout, **dialect.writers},
     )

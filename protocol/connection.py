@@ -185,13 +185,9 @@ class Connection:
         reader = self._reader
         if not reader.unread_bytes:
             return None
-        for form in self.dialect.plain_forms:
-            match = reader.match(form.pattern())
-            if match is not None and form.fits(reader.limits):
-                message = form.read(match)
-                if message is not None:
-                    reader.skip(match)
-                    return message
+        message = reader.read_plain(self.dialect.plain_forms)
+        if message is not None:
+            return message
         reader.expect(self.dialect.readers if self._is_strict else None)
         packet = reader.next_packet()
         if packet is None:

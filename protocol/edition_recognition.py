@@ -7,15 +7,16 @@ attribute or an element.
 
 A room is recognised once, from a position or a result, and from then on read and written in that dialect only. Before
 that, data is read in the nearest dialect, which decides nothing. Packets outside rooms are written in the form of the
-first dialect.
+first dialect. A dialect is asked for only if no earlier one fits exactly, since it has to be imported with its game.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Final, cast
 
+from spielleiter.protocol.all_seasons import READERS, ROOM_TAGS
 from spielleiter.protocol.dialect import Dialect, Reading
 from spielleiter.protocol.errors import LocalProtocolError
 from spielleiter.protocol.messages import CloseConnection, Memento, Message, Result, RoomMessage, UnreadableData
@@ -23,31 +24,30 @@ from spielleiter.protocol.packet_reader import parse_element
 from spielleiter.protocol.values import Element, UnreadableError
 from spielleiter.protocol.writer import typed_element
 
-_ROOM: Final = "room"
 _INDENT: Final = "\n"
 
 
 class Recogniser:
     """Recognises the dialects of the rooms on one connection of a client.
 
-    `dialects` are those that the server may use, at least one; the first of equally near ones is taken. The attribute
-    `dialect` is the one to be used for the connection: it reads and writes each room in the room's own dialect.
+    `dialects` are those that the server may use, at least one; the first of equally near ones is taken. It is read as
+    far as necessary. The attribute `dialect` is the one to be used for the connection: it reads and writes each room in
+    the room's own dialect.
     """
 
-    def __init__(self, dialects: Sequence[Dialect]) -> None:
-        self._dialects = tuple(dialects)
+    def __init__(self, dialects: Iterable[Dialect]) -> None:
+        self._more = iter(dialects)
+        self._first: Final = next(self._more)
+        self._known = [self._first]
         self._chosen: dict[str | None, Dialect] = {}
-        self._latest = self._dialects[0]
-        own = self._latest
-        readers = {tag: reader for each in reversed(self._dialects) for tag, reader in each.readers.items()}
-        rooms = {tag: self._read_room for tag, reader in readers.items() if reader is readers[_ROOM]}
-        self.dialect: Final = own.evolve(
-            readers={**readers, **own.readers, **rooms},
+        self._latest = self._first
+        self.dialect: Final = self._first.evolve(
+            readers={**READERS, **self._first.readers, **dict.fromkeys(ROOM_TAGS, self._read_room)},
             is_strict=False,
             writers={
-                RoomMessage: lambda message, _dialect, indent: self._chosen.get(
-                    message.room_id, self._dialects[0]
-                ).body(message, indent),
+                RoomMessage: lambda message, _dialect, indent: self._chosen.get(message.room_id, self._first).body(
+                    message, indent
+                ),
                 # in the dialect of the room that was recognised last, since a strict season requires its own form
                 CloseConnection: lambda message, _dialect, indent: self._latest.body(message, indent),
             },
@@ -68,7 +68,7 @@ class Recogniser:
         if chosen is not None:
             return _read(packet, reading, chosen)
         nearest: tuple[int, Dialect, RoomMessage] | None = None
-        for dialect in self._dialects:
+        for dialect in self._dialects():
             try:
                 message = _read(packet, reading, dialect)
                 distance = _distance(packet, message, dialect)
@@ -76,21 +76,31 @@ class Recogniser:
                 continue
             if nearest is None or distance < nearest[0]:
                 nearest = distance, dialect, message
+            if distance == 0:
+                break
         if nearest is None:
-            return _read(packet, reading, self._dialects[0])
+            return _read(packet, reading, self._first)
         _, dialect, message = nearest
         if isinstance(message.data, Memento | Result):
             self._chosen[room_id] = self._latest = dialect
         return message
 
+    def _dialects(self) -> Iterator[Dialect]:
+        yield from self._known
+        for dialect in self._more:
+            self._known.append(dialect)
+            yield dialect
+
 
 def _read(packet: Element, reading: Reading, dialect: Dialect) -> RoomMessage:
     """Read a room packet in `dialect`. Raises UnreadableError if the dialect is strict."""
-    return cast("RoomMessage", dialect.readers[_ROOM](packet, reading.in_dialect(dialect)))
+    return cast("RoomMessage", dialect.readers[ROOM_TAGS[0]](packet, reading.in_dialect(dialect)))
 
 
 def _distance(packet: Element, message: RoomMessage, dialect: Dialect) -> int:
     """Return the number of elements in which `packet` differs from `message` as `dialect` writes it.
+
+    A result that defines its scores as another season does differs in one more.
 
     Raises UnreadableError or LocalProtocolError if the dialect cannot read or write it.
     """
@@ -102,7 +112,10 @@ def _distance(packet: Element, message: RoomMessage, dialect: Dialect) -> int:
     received = next(child for child in packet if child.tag == "data")
     difference = Counter(_elements(received))
     difference.subtract(_elements(written))
-    return sum(map(abs, difference.values()))
+    differences = sum(map(abs, difference.values()))
+    # results of several seasons have the same form, and differ in what the parts of a score are
+    is_foreign = isinstance(message.data, Result) and message.data.definition != dialect.score_definition
+    return differences + is_foreign
 
 
 def _elements(element: Element, path: str = "") -> Iterator[tuple[str, tuple[tuple[str, str], ...], str]]:

@@ -21,6 +21,7 @@ from xml.parsers import expat
 
 from msgspec import Struct
 
+from spielleiter.protocol.dialect import PlainForm
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
 from spielleiter.protocol.limits import FROM_SERVER, Limits
 from spielleiter.protocol.markup import (
@@ -34,6 +35,7 @@ from spielleiter.protocol.markup import (
     has_controls,
     replace_controls,
 )
+from spielleiter.protocol.messages import Message
 from spielleiter.protocol.values import Element, UnreadableError, packet_class, quote, unknown_packet
 
 _PACKET_DEPTH: Final = 2
@@ -342,27 +344,32 @@ class PacketReader:
         if self._end_mark is not None and b"<" not in self._buffer:
             self._buffer += self._builder.end_tags()
 
-    def match(self, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
-        """Return the match of `pattern` at the next packet, if one begins here, without reading the packet.
-
-        Also returns None if the packet has to be read by the parser for another reason.
-        """
+    def read_plain(self, forms: Iterable[PlainForm]) -> Message | None:
+        """Return the message of the next packet if it has one of these `forms`; None if the parser has to read it."""
         if not self._is_between or not self._is_ascii or self._skipped_lines + self._skipped_columns > _MOST_SKIPPED:
             return None
         self._remembered.clear()
-        room = self.limits.packet_bytes - self._spent
-        return pattern.match(self._buffer, 0, min(_PLAIN_BYTES, room))
+        limits = self._builder.limits
+        end = min(_PLAIN_BYTES, limits.packet_bytes - self._spent)
+        for form in forms:
+            match = form.pattern().match(self._buffer, 0, end)
+            if match is not None and form.fits(limits):
+                message = form.read(match)
+                if message is not None:
+                    self._skip(match.end())
+                    return message
+        return None
 
-    def skip(self, match: re.Match[bytes]) -> None:
-        """Treat the packet that `match` has found as read."""
-        size = match.end()
-        last_line = self._buffer.rfind(b"\n", 0, size)
+    def _skip(self, size: int) -> None:
+        """Treat the first `size` bytes of the buffer as read, which are a whole packet."""
+        buffer = self._buffer
+        last_line = buffer.rfind(b"\n", 0, size)
         if last_line < 0:
             self._skipped_columns += size
         else:
-            self._skipped_lines += self._buffer.count(b"\n", 0, size)
+            self._skipped_lines += buffer.count(b"\n", 0, size)
             self._skipped_columns = size - 1 - last_line
-        del self._buffer[:size]
+        del buffer[:size]
         self._scanner.restart()
         self._spent = 0
         self._builder.packet_number += 1

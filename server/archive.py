@@ -27,6 +27,7 @@ from msgspec import Struct
 
 from spielleiter.common.errors import os_error_text
 from spielleiter.common.files import FolderLock, LockedError, is_at, lock_file, written_parts
+from spielleiter.common.json_text import json_text
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import Memento, RoomData
 from spielleiter.server import events
@@ -35,6 +36,7 @@ from spielleiter.server.errors import StartError
 from spielleiter.server.replay import (
     COMPRESSED_SUFFIX,
     REPLAY_SUFFIX,
+    beside,
     free_path,
     remove_leftovers,
     remove_oldest,
@@ -226,7 +228,7 @@ class ResultsFile:
 def encoded_line(line: Mapping[str, object]) -> bytes:
     """Return the bytes of a line, including its line end."""
     # the escapes of `backslashreplace` are valid in JSON too
-    return json.dumps(line, ensure_ascii=False).encode("utf-8", "backslashreplace") + b"\n"
+    return json_text(line).encode("utf-8", "backslashreplace") + b"\n"
 
 
 class _Replay(Struct, frozen=True):
@@ -239,19 +241,23 @@ class _Replay(Struct, frozen=True):
     line: ResultLine
 
 
-def _save(encoded: Sequence[tuple[_Replay, bytes]]) -> list[Path | Exception]:
-    """Write replays; runs in a thread. Return the path or the error of each of them."""
-    outcomes: list[Path | Exception] = []
+def _save(encoded: Sequence[tuple[_Replay, bytes]]) -> list[tuple[Path | None, Exception | None]]:
+    """Write replays and the files beside them; runs in a thread.
+
+    Return for each replay its path, None if it could not be written, and the error of either file.
+    """
+    outcomes: list[tuple[Path | None, Exception | None]] = []
     for replay, content in encoded:
+        saved = None
         try:
             if replay.path.name.endswith(COMPRESSED_SUFFIX):
                 saved = save_replay(replay.path, gzip.compress(content, _COMPRESSION_LEVEL, mtime=0))
             else:
                 saved = save_replay(replay.path, content)
             save_beside(saved, encoded_line({**replay.line, "replay": saved.name}))
-            outcomes.append(saved)
+            outcomes.append((saved, None))
         except Exception as error:
-            outcomes.append(error)
+            outcomes.append((saved, error))
     return outcomes
 
 
@@ -423,12 +429,15 @@ class Archive:
         if not self._waiting and not self._is_finishing.is_set():
             self._has_work = trio.Event()
         if encoded:
-            for (replay, _), outcome in zip(encoded, await trio.to_thread.run_sync(_save, encoded), strict=True):
-                if isinstance(outcome, Exception):
-                    self._fail(replay, outcome)
-                else:
+            outcomes = await trio.to_thread.run_sync(_save, encoded)
+            for (replay, _), (saved, failure) in zip(encoded, outcomes, strict=True):
+                if saved is not None:
                     self._reserved_paths.discard(replay.path)
-                    self._stream.publish(events.ReplaySaved(replay.room, str(outcome)))
+                    self._stream.publish(events.ReplaySaved(replay.room, str(saved)))
+                    if failure is not None:  # only the details are missing
+                        self._stream.publish(events.ReplayFailed(replay.room, str(beside(saved)), _reason(failure)))
+                elif failure is not None:
+                    self._fail(replay, failure)
         if self._most_games is not None:
             await self._remove_old(self._most_games)
             with trio.move_on_after(_REST * (trio.current_time() - start)):
@@ -446,5 +455,8 @@ class Archive:
         self._reserved_paths.discard(replay.path)
         if self._results is not None:
             self._results.forget_replay(replay.path.name)
-        reason = os_error_text(error) if isinstance(error, OSError) else str(error)
-        self._stream.publish(events.ReplayFailed(replay.room, str(replay.path), reason))
+        self._stream.publish(events.ReplayFailed(replay.room, str(replay.path), _reason(error)))
+
+
+def _reason(error: Exception) -> str:
+    return os_error_text(error) if isinstance(error, OSError) else str(error)

@@ -73,6 +73,8 @@ _RELEASE_2027: Final = _DOCUMENTED.evolve(
     missing_requests=frozenset({ScoreForPlayerRequest, TestModeRequest, TimeoutRequest}),
 )
 
+_RELEASE_2024: Final = _RELEASE_2027.evolve(judges_joined_games=False)
+
 _DOCUMENTED_2018: Final = _DOCUMENTED.evolve(
     joins_reserved_together=True,
     tells_violators_the_result=False,
@@ -89,6 +91,8 @@ EDITIONS: Final[Mapping[str, Edition]] = {
             "game.blokus:BLOKUS_2027",
             "protocol.dialects.blokus_2027:BLOKUS_2027",
             _RELEASE_2027,
+            release="27.0.4",
+            since="2026-07-21",
         ),
         Edition(
             "piranhas-2026",
@@ -96,6 +100,8 @@ EDITIONS: Final[Mapping[str, Edition]] = {
             "game.piranhas:PIRANHAS_2026",
             "protocol.dialects.piranhas_2026:PIRANHAS_2026",
             _RELEASE_2027,
+            release="26.1.0",
+            since="2026-03-31",
         ),
         Edition(
             "piranhas-2026-26.0.7",
@@ -103,6 +109,17 @@ EDITIONS: Final[Mapping[str, Edition]] = {
             "game.piranhas:PIRANHAS_2026_FIRST",
             "protocol.dialects.piranhas_2026:PIRANHAS_2026_FIRST",
             _RELEASE_2027,
+            release="26.0.7",
+            since="2025-10-08",
+        ),
+        Edition(
+            "mississippi-queen-2024",
+            "swc_2024_mississippi_queen",
+            "game.mississippi_queen:MISSISSIPPI_QUEEN_2024",
+            "protocol.dialects.mississippi_queen_2024:MISSISSIPPI_QUEEN_2024",
+            _RELEASE_2024,
+            release="24.2.5",
+            since="2024-03-27",
         ),
         Edition(
             "blokus-2021-r3",
@@ -110,6 +127,8 @@ EDITIONS: Final[Mapping[str, Edition]] = {
             "game.blokus:BLOKUS_2021",
             "protocol.dialects.blokus_2021:BLOKUS_2021_R3",
             _DOCUMENTED,
+            release="21.4.0",
+            since="2021-02-11",
         ),
         Edition(
             "blokus-2021-21.4.0",
@@ -117,7 +136,9 @@ EDITIONS: Final[Mapping[str, Edition]] = {
             "game.blokus:BLOKUS_2021",
             "protocol.dialects.blokus_2021:BLOKUS_2021_RELEASE",
             _RELEASE_2021,
-            {"gameEnd": "noMovesLeft"},
+            release="21.4.0",
+            since="2021-05-28",
+            options={"gameEnd": "noMovesLeft"},
         ),
         Edition(
             "blokus-2021-r2",
@@ -132,6 +153,8 @@ EDITIONS: Final[Mapping[str, Edition]] = {
             "game.blokus:BLOKUS_2021",
             "protocol.dialects.blokus_2021:BLOKUS_2021_R1",
             _EARLY_2021,
+            release="21.1.0",
+            since="2020-10-01",
         ),
         Edition(
             "hase-und-igel-2018",
@@ -139,6 +162,8 @@ EDITIONS: Final[Mapping[str, Edition]] = {
             "game.hase_und_igel:HASE_UND_IGEL_2018",
             "protocol.dialects.hase_und_igel_2018:HASE_UND_IGEL_2018",
             _DOCUMENTED_2018,
+            release="18.2.6",
+            since="2018-04-13",
         ),
     )
 }

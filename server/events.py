@@ -334,7 +334,7 @@ class ReplaySaved(ServerEvent, frozen=True):
 
 
 class ReplayFailed(ServerEvent, frozen=True):
-    """A replay could not be written at `path`; `error` says why."""
+    """A replay, or the `.json` file beside it, could not be written at `path`; `error` says why."""
 
     room: str
     path: str

@@ -30,6 +30,7 @@ from spielleiter.server.core.policy import Edition
 from spielleiter.server.errors import StartError
 
 _MAX_NAME: Final = 90  # bytes of a player's name in a file name; common systems allow 255 in all
+_DIRECTIONS: Final = r"[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 _TEMPORARY: Final = ".replay-"
 _PREFIX: Final = "replay_"
 _PROCESS: Final = secrets.token_hex(8)  # another process may write to the same directory
@@ -65,8 +66,12 @@ COMPRESSED_SUFFIX: Final = ".xml.gz"
 
 
 def replay_name(game_type: str, names: Sequence[str], now: datetime) -> str:
-    """Return the file name that the official releases use: ``replay_<gameType>_<date>_<time>_<name>_<name>.xml``."""
-    players = "_".join(cut_to(re.sub(FORBIDDEN, "_", name.replace(" ", "_")), _MAX_NAME) for name in names)
+    """Return the file name that the official releases use: ``replay_<gameType>_<date>_<time>_<name>_<name>.xml``.
+
+    Characters that systems refuse, or that make a list of files show a name in another order, become underscores.
+    """
+    replaced = f"{FORBIDDEN}|{_DIRECTIONS}| "
+    players = "_".join(cut_to(re.sub(replaced, "_", name), _MAX_NAME) for name in names)
     return portable_name(f"{_PREFIX}{game_type}_{now:%Y-%m-%d_%H-%M-%S}_{players}{REPLAY_SUFFIX}")
 
 
@@ -116,7 +121,7 @@ def save_replay(path: Path, content: bytes) -> Path:
     """
     temporary = _new_temporary(path.parent)
     try:
-        _write_file(temporary, content, os.O_EXCL, is_synced=True)
+        _write_file(temporary, content, is_synced=True)
         for free in _alternatives(path):
             try:
                 free.hardlink_to(temporary)  # unlike a rename, it fails if somebody has just made a file of that name
@@ -134,8 +139,18 @@ def save_replay(path: Path, content: bytes) -> Path:
 
 
 def save_beside(replay: Path, content: bytes) -> None:
-    """Write `content` to the ``.json`` file beside a replay, in one call. Raises OSError."""
-    _write_file(beside(replay), content, os.O_TRUNC, is_synced=False)
+    """Write `content` to the ``.json`` file beside a replay, completely or not at all; a link is replaced.
+
+    Raises OSError.
+    """
+    temporary = _new_temporary(replay.parent)
+    try:
+        _write_file(temporary, content, is_synced=False)
+        temporary.replace(beside(replay))
+    except OSError:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
 
 
 def beside(replay: Path) -> Path:
@@ -167,8 +182,8 @@ def remove_oldest(directory: Path, most_games: int, most_bytes: int) -> None:
             replay.unlink(missing_ok=True)
 
 
-def _write_file(path: Path, content: bytes, mode: int, *, is_synced: bool) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | mode | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
+def _write_file(path: Path, content: bytes, *, is_synced: bool) -> None:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     try:
         descriptor = os.open(path, flags, 0o666)
     except FileNotFoundError:  # the directory was removed while the server was running

@@ -208,6 +208,16 @@ def test_the_function_plays_a_whole_game(tmp_path: Path) -> None:
     assert re.fullmatch(r"(?:not )?won \(\d+, \d+\) \n", output)
 
 
+def test_the_table_of_editions_is_that_of_the_code() -> None:
+    lines = (ROOT / "docs" / "compatibility.md").read_text("utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if line.startswith(("| `swc_", "| | `"))]
+    game_type = ""
+    for (shown, name, since, follows, _), edition in zip(rows, EDITIONS.values(), strict=True):
+        game_type = shown or game_type
+        assert (game_type, name, since) == (f"`{edition.game_type}`", f"`{edition.name}`", edition.since or "")
+        assert edition.release is None or f"release {edition.release}" in follows
+
+
 @pytest.mark.parametrize("shape", BLOKUS_2027.rules.start_shapes)
 def test_the_ten_lines_know_every_start_piece(shape: Shape) -> None:
     """All four colours place their first piece; then the client skips."""

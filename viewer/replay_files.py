@@ -115,7 +115,7 @@ def read_replay(content: bytes, source: str, editions: Mapping[str, Edition] = E
 
     Raises ReplayFileError if the bytes are not a complete replay of one of these editions.
     """
-    recogniser = Recogniser([edition.dialect for edition in editions.values()])
+    recogniser = Recogniser(edition.dialect for edition in editions.values())
     # the stream of an observer has packets that belong to no room; they are skipped
     readers = recogniser.dialect.readers
     only_rooms = recogniser.dialect.evolve(
@@ -128,7 +128,9 @@ def read_replay(content: bytes, source: str, editions: Mapping[str, Edition] = E
     room, record = _room_of(_messages(unpacked(content), only_rooms), editions)
     first = next(data for data in record if isinstance(data, Memento))
     chosen = recogniser.of_room(room)
-    candidates = [each for each in editions.values() if chosen is not None and _is_alike(each, chosen, first)]
+    assert chosen is not None  # it has a position
+    game_type = editions[chosen.name].game_type
+    candidates = [each for each in editions.values() if each.game_type == game_type and _is_alike(each, chosen, first)]
     readings = [
         Replay(
             edition,

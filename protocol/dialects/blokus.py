@@ -409,6 +409,7 @@ Write: TypeAlias = Callable[[Memento, BlokusState, Dialect, str], Sequence[bytes
 
 _CACHED_LISTS: Final = 4096
 _CACHED_INDENTS: Final = 8
+_CACHED_OFFSETS: Final = 256  # more than there are pieces in all orientations
 
 
 class StatePart(Struct, frozen=True):
@@ -487,12 +488,6 @@ class _Board:
     def __init__(self) -> None:
         self._reset("")
 
-    def __call__(self, _memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> Sequence[bytes]:
-        self._update(state.cells, indent)
-        if any(state.cells):
-            return self._pieces
-        return (element(indent, "board").encode(),)
-
     def _reset(self, indent: str) -> None:
         self._indent = indent
         self._cells = (EMPTY, EMPTY, EMPTY, EMPTY)
@@ -501,25 +496,36 @@ class _Board:
         self._pieces = [f"{indent}<board>".encode(), *[b""] * SIZE, f"{indent}</board>".encode()]
         """The start tag, the rows, the end tag."""
 
-    def _update(self, cells: tuple[Bitboard, Bitboard, Bitboard, Bitboard], indent: str) -> None:
+    def __call__(self, memento: Memento, state: BlokusState, dialect: Dialect, indent: str) -> Sequence[bytes]:
         if indent != self._indent:
             self._reset(indent)
-        rows = set()
-        for color, texts in enumerate(_fields(indent)):
-            changed = self._cells[color] ^ cells[color]
-            if changed & self._cells[color]:  # this is not a later position of the same game
+        cells = state.cells
+        for color, before in enumerate(self._cells):
+            changed = before ^ cells[color]
+            if changed & before:  # this is not a later position of the same game
                 self._reset(indent)
-                self._update(cells, indent)
-                return
-            while changed:
-                cell = changed & -changed
-                changed ^= cell
-                index = cell.bit_length() - 1
-                self._fields[index] = texts[index]
-                rows.add(index // STRIDE)
-        for row in rows:
-            self._pieces[1 + row] = b"".join(self._fields[row * STRIDE : (row + 1) * STRIDE])
+                return self(memento, state, dialect, indent)
+            if changed:
+                self._add(color, changed)
         self._cells = cells
+        if any(cells):
+            return self._pieces
+        return (element(indent, "board").encode(),)
+
+    def _add(self, color: int, cells: Bitboard) -> None:
+        """Write the newly covered `cells`, and all rows from the first to the last of them: mostly a single piece."""
+        fields, texts = self._fields, _fields(self._indent)[color]
+        first, last = (cells & -cells).bit_length() - 1, cells.bit_length() - 1
+        for offset in _offsets(cells >> first):
+            fields[first + offset] = texts[first + offset]
+        for row in range(first // STRIDE, last // STRIDE + 1):
+            self._pieces[1 + row] = b"".join(fields[row * STRIDE : (row + 1) * STRIDE])
+
+
+@lru_cache(maxsize=_CACHED_OFFSETS)
+def _offsets(cells: Bitboard) -> tuple[int, ...]:
+    """Return the indices of the bits of a piece, which is as far up as it can be, wherever it was placed."""
+    return tuple(scan(cells))
 
 
 @lru_cache(maxsize=_CACHED_INDENTS)
@@ -591,7 +597,7 @@ def colors(tag: str) -> StatePart:
     """Return the list of the colours that are still in the game."""
 
     def write(_memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> str:
-        entries = "".join(leaf(indent + "  ", "color", Color(index).name) for index in scan(state.valid_mask))
+        entries = "".join(leaf(indent + "  ", "color", _COLOR_NAMES[index]) for index in scan(state.valid_mask))
         return element(indent, tag, "", entries)
 
     return part(write, "state.valid_mask")
@@ -606,15 +612,24 @@ players: Final = part(
 )
 
 
-def _last_move(memento: Memento, state: BlokusState, dialect: Dialect, indent: str) -> str:
-    """Write the last move with the hints of the memento; nothing before the first move."""
-    if state.last_move is None:
-        return ""
-    body = dialect.data_body(MoveData(state.last_move, memento.hints), indent + "  ")
-    return typed_element(indent, "lastMove", body)
+def last_move(package: str) -> StatePart:
+    """Return the last move with the hints of the memento, or nothing before the first move.
 
+    `package` is as in `move_readers`. A piece without hints, as in nearly every position, is written without the tables
+    of the dialect, which would write the same.
+    """
+    head, tail = f'<lastMove class="{package}.SetMove">', "</lastMove>"
 
-last_move: Final = part(_last_move)
+    def write(memento: Memento, state: BlokusState, dialect: Dialect, indent: str) -> Sequence[bytes]:
+        move = state.last_move
+        if move is None:
+            return ()
+        if isinstance(move, SetMove) and not memento.hints:
+            return (f"{indent}{head}{_piece(move, indent + '  ')}{indent}{tail}".encode(),)
+        body = dialect.data_body(MoveData(move, memento.hints), indent + "  ")
+        return (typed_element(indent, "lastMove", body).encode(),)
+
+    return StatePart(lambda: write, None)
 
 
 def last_move_mono(attributes: str = "") -> StatePart:

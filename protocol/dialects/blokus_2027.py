@@ -33,7 +33,7 @@ BLOKUS_2027: Final[Dialect] = release_dialect(
                 f' startTeam="{TEAM_NAMES[0]}" turn="{state.turn}"'
                 f' startPiece="{blokus.SHAPE_NAMES[state.start_shape]}" round="{state.round}"'
             ),
-            blokus.last_move,
+            blokus.last_move(PACKAGE),
             blokus.board,
             blokus.last_move_mono(),
             blokus.shape_lists(),

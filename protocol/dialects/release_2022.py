@@ -7,6 +7,7 @@ A season adds its moves, positions and mistakes: `release_dialect` makes its dia
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
@@ -55,8 +56,15 @@ _SENTENCES: Final = {
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
-def write_result(message: m.Result, dialect: Dialect, indent: str) -> Body:
-    """Write a result; causes and reasons go into the sentence of the element `winner`."""
+def result_writer(irregular_end: str | None = None) -> Writer:
+    """Return a writer of results; causes and reasons go into the sentence of the element `winner`.
+
+    An outcome whose sentence ends with `irregular_end` is written as if a player were at fault.
+    """
+    return partial(_write_result, irregular_end)
+
+
+def _write_result(irregular_end: str | None, message: m.Result, dialect: Dialect, indent: str) -> Body:
     inner, innermost = indent + "  ", indent + "    "
     entries = "".join(
         element(
@@ -73,10 +81,10 @@ def write_result(message: m.Result, dialect: Dialect, indent: str) -> Body:
         for seat, (score, name) in enumerate(zip(message.scores, message.names, strict=False))
     )
     lines = packets.definition_element(message.definition, indent) + element(indent, "scores", "", entries)
-    return Body("result", "", lines + _winner(message, dialect, indent))
+    return Body("result", "", lines + _winner(irregular_end, message, dialect, indent))
 
 
-def _winner(message: m.Result, dialect: Dialect, indent: str) -> str:
+def _winner(irregular_end: str | None, message: m.Result, dialect: Dialect, indent: str) -> str:
     """Return the element `winner`; an empty string if the game ended regularly and there is no winner."""
     faults = [seat for seat, score in enumerate(message.scores) if score.cause is not m.Cause.REGULAR]
     names = sentence_names(message.names)
@@ -93,8 +101,13 @@ def _winner(message: m.Result, dialect: Dialect, indent: str) -> str:
     else:
         text = message.scores[0].reason or TIE
     team = dialect.team_names[message.winners[0]] if len(message.winners) == 1 else None
-    attributes = attribute("team", team) + f' regular="{boolean(value=not faults)}"' + attribute("reason", text)
+    is_regular = not faults and not _ends_with(text, irregular_end)
+    attributes = attribute("team", team) + f' regular="{boolean(value=is_regular)}"' + attribute("reason", text)
     return element(indent, "winner", attributes)
+
+
+def _ends_with(text: str, end: str | None) -> bool:
+    return end is not None and text.endswith(end)
 
 
 def sentence_names(names: tuple[str, str]) -> tuple[str, str]:
@@ -111,8 +124,12 @@ def _is_blank(name: str) -> bool:
 # -- reading ----------------------------------------------------------------------------------------------------------
 
 
-def read_result(data: Element, reading: Reading) -> m.Result:
-    """Read a result, with causes and reasons from the sentence. Raises UnreadableError."""
+def result_reader(irregular_end: str | None = None) -> DataReader:
+    """Return a reader of results, with causes and reasons from the sentence; see `result_writer`."""
+    return partial(_read_result, irregular_end)
+
+
+def _read_result(irregular_end: str | None, data: Element, reading: Reading) -> m.Result:
     parts = reading.children(data, "definition", "scores", "winner")
     if "scores" not in parts:
         raise UnreadableError(f"im Element {data.tag} fehlt das Element scores")
@@ -132,13 +149,15 @@ def read_result(data: Element, reading: Reading) -> m.Result:
         raise UnreadableError("im Element scores fehlt ein Spieler")
     names = tuple(entries[seat][0] if seat in entries else "" for seat in (0, 1))
     result = m.Result(definition, tuple(score for _, (_, score) in sorted(entries.items())), (), (names[0], names[1]))
-    return _with_verdict(result, parts["winner"], reading.dialect) if "winner" in parts else result
+    if "winner" not in parts:
+        return result
+    return _with_verdict(irregular_end, result, parts["winner"], reading.dialect)
 
 
-def _with_verdict(result: m.Result, winner: Element, dialect: Dialect) -> m.Result:
+def _with_verdict(irregular_end: str | None, result: m.Result, winner: Element, dialect: Dialect) -> m.Result:
     names, text, team = sentence_names(result.names), winner.get("reason", ""), winner.get("team")
     winners = () if team is None else (packets.seat_named(team, dialect.team_names, "winner team"),)
-    if is_true(winner.get("regular", "")):
+    if is_true(winner.get("regular", "")) or _ends_with(text, irregular_end):
         usual = BETTER.format(name=names[winners[0]]) if winners else TIE
         reason = "" if text == usual else text
         scores = tuple(replace(score, reason=reason) for score in result.scores)
@@ -240,12 +259,14 @@ def release_dialect(
     moves: Mapping[str, DataReader],
     read_memento: DataReader,
     data_writers: Mapping[type, Writer],
+    irregular_end: str | None = None,
     **more: Any,
 ) -> Dialect:
     """Return the dialect of a season.
 
     `points` are the parts of the score after the first one, `moves` the readers of moves by class, as the release reads
-    them. `data_writers` has at least the writers of `MoveData` and `Memento`; `more` are other fields of `Dialect`.
+    them. `data_writers` has at least the writers of `MoveData` and `Memento`. `irregular_end` is that of
+    `result_writer`, `more` are other fields of `Dialect`.
     """
     mementos = {"memento": read_memento, "sc.protocol.room.MementoMessage": read_memento}
     return Dialect(
@@ -264,8 +285,7 @@ def release_dialect(
             **moves,
             "moveRequest": packets.read_move_request,
             _REQUEST_NAME: packets.read_move_request,
-            "result": read_result,
-            "sc.shared.GameResult": read_result,
+            **dict.fromkeys(("result", "sc.shared.GameResult"), result_reader(irregular_end)),
         },
         writers={
             **packets.WRITERS,
@@ -276,7 +296,7 @@ def release_dialect(
         data_writers={
             **packets.DATA_WRITERS,
             m.MoveRequest: packets.attribute_writer("moveRequest"),
-            m.Result: write_result,
+            m.Result: result_writer(irregular_end),
             **data_writers,
         },
         move_classes=tuple(moves),

@@ -90,6 +90,10 @@ class TokenBucket:
         self._last = now
         return max(0.0, -self._left / self._rate)
 
+    def debt(self, now: float) -> float:
+        """Return the seconds after the instant `now` until the debt is paid back; 0 if there is none."""
+        return 0.0 if self._left >= 0.0 else max(0.0, -self.left(now) / self._rate)
+
     def left(self, now: float) -> float:
         """Return the amount that may be used at the instant `now` without waiting; negative if there is a debt."""
         return min(self._burst, self._left + (now - self._last) * self._rate)

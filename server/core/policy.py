@@ -127,18 +127,22 @@ class Edition(Struct, frozen=True, eq=False, dict=True):
 
     name: str
     game_type: str
-    rules: str
-    """Where the game is, for `spielleiter.common.imports.imported`."""
+    rules: str | Game
+    """The game, or where it is, for `spielleiter.common.imports.imported`."""
     wire_form: str
     """Where the dialect is."""
     policy: Policy
+    release: str | None = None
+    """The release of the official server that it follows, for example ``27.0.4``; None if it follows documents only."""
+    since: str | None = None
+    """The day from which its rules and its wire form hold: that of the first release that has them; ISO 8601."""
     options: Mapping[str, str] = MappingProxyType({})
     """The options of the game that differ from the usual ones. Values that the game does not accept are ignored."""
 
     @cached_property
     def game(self) -> Game:
         """The rules, with these options."""
-        game = cast("Game", imported(self.rules))
+        game = cast("Game", imported(self.rules)) if isinstance(self.rules, str) else self.rules
         for name, value in self.options.items():
             try:
                 game = game.with_options({name: value})

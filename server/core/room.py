@@ -548,11 +548,18 @@ class Room:
             peer.send(self._writer.encode(Memento(self.state, self.names)))
 
     def _send(self, peers: Collection[Peer], data: RoomData) -> None:
-        """Send the same bytes to all `peers`; nothing is encoded without a reader."""
-        if any(peer.reads_packets for peer in peers):
-            packet = self._writer.encode(data)
+        """Send the same bytes to all `peers`; nothing is sent if none of them reads."""
+        packet = self._encode_for(peers, data)
+        if packet:
             for peer in peers:
                 peer.send(packet)
+
+    def _encode_for(self, peers: Collection[Peer], data: RoomData) -> bytes:
+        """Return the packet for `peers`; nothing is encoded without a reader."""
+        for peer in peers:
+            if peer.reads_packets:
+                return self._writer.encode(data)
+        return b""
 
     # -- playing ----------------------------------------------------------------------------------------------------
 
@@ -639,18 +646,19 @@ class Room:
         request are always the same, so they are encoded once.
         """
         player_slot = self.player_slots[self.state.seat_on_turn]
-        player = player_slot.peer
+        player, opponent = player_slot.peer, self.player_slots[1 - player_slot.seat].peer
         assert player is not None, "a player that leaves ends the game"
+        assert opponent is not None, "a player that leaves ends the game"
         self.pending = pending = PendingRequest(self._host.timers, player_slot, self._request_expired)
         if self._encoded_request is None:
             self._encoded_request = self._writer.encode(MoveRequest())
-        recipients = (*self.observers, *self.players)
-        packet = self._writer.encode(position) if any(peer.reads_packets for peer in recipients) else b""
-        for peer in recipients:
-            if peer is not player:
-                peer.send(packet)
+        packet = self._encode_for((player, opponent, *self.observers), position)
+        for observer in self.observers:
+            observer.send(packet)
+        opponent.send(packet)
         player.send(packet + self._encoded_request, pending.start_clock)
-        pending.note_queued(self._host.delivery_timeout if player.has_delivery_timeout else None)
+        if pending.started_at is None:
+            pending.note_queued(self._host.delivery_timeout if player.has_delivery_timeout else None)
 
     # -- time limits ------------------------------------------------------------------------------------------------
 

@@ -55,6 +55,7 @@ class Outbox:
         self._max_bytes = max_bytes
         self._progress_timeout = progress_timeout
         self._on_ended = on_ended
+        self._now = trio.lowlevel.current_clock().current_time  # half the cost of trio.current_time
         self._queue: deque[tuple[bytes, SentCallback | None]] = deque()
         self._wake = trio.Event()
         self._writing = trio.CancelScope()
@@ -86,17 +87,18 @@ class Outbox:
         if self._failure is not None:
             return
         # taken before the call: the peer may have read the packet, and answered it, before the call returns
-        now = trio.current_time() if on_sent is not None else 0.0
+        now = self._now() if on_sent is not None else 0.0
         if not self._queue:  # the kernel may take it at once, without a turn of the event loop
             try:
-                data = data[self._wire.try_send(data) :]
+                sent = self._wire.try_send(data)
             except trio.BrokenResourceError as error:
                 self._fail(f"connection lost: {error}")
                 return
-            if not data:
+            if sent == len(data):
                 if on_sent is not None:
                     on_sent(now)
                 return
+            data = data[sent:]
         if on_sent is not None and self._wire.is_peer_stalled():
             on_sent(now)
             on_sent = None

@@ -38,6 +38,7 @@ DRIFT: Final = 0.0005  # seconds per second by which a clock may be slewed (the 
 LONGEST_DRIFT_TIME: Final = 10.0  # the longest time since the last comparison that counts for the drift, in seconds
 LONGEST_COMPARISON: Final = 0.0005  # seconds; a comparison that took longer was interrupted and is repeated
 ATTEMPTS: Final = 4
+_KERNEL: Final = StampSource.KERNEL  # bound here for every read: up to Python 3.11, the look-up is slow
 
 
 class Wire(Protocol):
@@ -147,27 +148,26 @@ class StampReader:
         """
         now = self._now()  # taken first, so that the delay of an interruption counts in favour of the sender
         offset, compared_at, instant, is_uninterrupted = self._compare()
-        arrival = Arrival(now)
+        arrived_at = None
         if stamp is not None:
-            old_offset = self._offset
-            step = offset - old_offset if is_uninterrupted else 0.0  # an interrupted comparison cannot show a step
+            latest = now + LONGEST_COMPARISON
+            step = offset - self._offset if is_uninterrupted else 0.0  # an interrupted comparison cannot show a step
             if abs(step) <= MIN_STEP + DRIFT * min(LONGEST_DRIFT_TIME, compared_at - self._compared_at):
-                candidates = [instant - (old_offset + step + compared_at - stamp)]
+                stamped_at = instant - (self._offset + step + compared_at - stamp)
+                if now - MAX_AGE <= stamped_at <= latest:
+                    # bytes that were not complete at the last check have arrived before it; its instant is used
+                    arrived_at = min(now, max(self._empty_since, stamped_at))
             else:
-                candidates = [instant - (each + compared_at - stamp) for each in (old_offset, offset)]
-            # the earliest candidate that is possible, or `now` if none is
-            earliest, latest = self._empty_since - LONGEST_COMPARISON, now + LONGEST_COMPARISON
-            possible = [each for each in candidates if max(earliest, now - MAX_AGE) <= each <= latest]
-            if possible:
-                arrival = Arrival(min(now, max(self._empty_since, min(possible))), StampSource.KERNEL)
-            elif len(candidates) == 1 and now - MAX_AGE <= candidates[0] < earliest:
-                # the stamp of bytes that were not complete at the last check; the instant of that check is used
-                arrival = Arrival(self._empty_since, StampSource.KERNEL)
+                candidates = [instant - (each + compared_at - stamp) for each in (self._offset, offset)]
+                earliest = max(self._empty_since - LONGEST_COMPARISON, now - MAX_AGE)
+                possible = [each for each in candidates if earliest <= each <= latest]
+                if possible:
+                    arrived_at = min(now, max(self._empty_since, min(possible)))
         if has_emptied:
             self._empty_since = read_at
             if is_uninterrupted:
                 self._offset, self._compared_at = offset, compared_at
-        return arrival
+        return Arrival(now) if arrived_at is None else Arrival(arrived_at, _KERNEL)
 
     def _compare(self) -> tuple[float, float, float, bool]:
         """Compare the clocks, which an interruption between two readings would falsify.

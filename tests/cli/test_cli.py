@@ -116,7 +116,7 @@ def test_a_server_starts_without_what_it_does_not_need_yet(tmp_path: Path) -> No
     assert [each for each in parts if f"spielleiter.{each}" in loaded] == []
     # of the games only that of the current season
     modules = {
-        f"spielleiter.{reference.partition(':')[0]}"
+        f"spielleiter.{str(reference).partition(':')[0]}"
         for edition in EDITIONS.values()
         if package_of(edition.game) != package_of(EDITIONS[DEFAULT_DIALECT.name].game)
         for reference in (edition.rules, edition.wire_form)

@@ -64,7 +64,7 @@ async def test_a_level_thinks_in_a_thread(monkeypatch: pytest.MonkeyPatch) -> No
         assert may_move.wait(HANG_TIMEOUT)
         return first_move(state, _rng)
 
-    monkeypatch.setattr("spielleiter.players.choosers.LADDERS", {type(START): (LadderLevel("waits", choose),)})
+    monkeypatch.setattr("spielleiter.players.choosers.ladder_of", lambda _state: (LadderLevel("waits", choose),))
     transport, server = connected()
 
     async def play() -> None:

@@ -75,8 +75,10 @@ class Processes:
 
     def __init__(self, *pids: int) -> None:
         self.pids = pids
+        self.searches = 0
 
     def find_all(self) -> tuple[int, ...]:
+        self.searches += 1
         return self.pids
 
 
@@ -215,6 +217,20 @@ async def test_a_connection_whose_program_is_looked_for_is_closed_with_its_room(
             await trio.testing.wait_all_tasks_blocked()
         async with stream:
             assert await stream.receive_some(1) == b""
+
+
+async def test_a_program_that_connects_before_its_process_is_known_is_not_searched_for(tmp_path: Path) -> None:
+    listener, own = RecordingListener(), Processes(os.getpid())
+    with trio.fail_after(HANG_TIMEOUT):
+        async with (
+            open_match_server(SETUP) as match_server,
+            match_server.open_room(GAME, GameLogs(tmp_path), listener) as room,
+            await trio.open_tcp_stream(*room.addresses[0]),
+        ):
+            await trio.testing.wait_all_tasks_blocked()
+            room.set_processes(0, own)
+            await listener.wait_for(events.ConnectionOpened)
+    assert own.searches == 0
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells apart the processes of one user")

@@ -20,7 +20,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from spielleiter.programs.linux_processes import (
-    MOST_KEPT,
+    MOST_KEPT_FILES,
     KnownThreads,
     ThreadUsage,
     Usage,
@@ -159,13 +159,84 @@ def test_known_threads_can_be_looked_at_again() -> None:
     assert looked(KnownThreads(Usage({}))).threads == {}
 
 
+OBEDIENT = """
+if os.fork() == 0:
+    stop = threading.Event()
+    waiting = threading.Thread(target=stop.wait)
+    waiting.start()
+    ready()
+    for line in sys.stdin:
+        exec(line)
+        ready()
+os.wait()
+"""
+
+
+@pytest.mark.parametrize(
+    ("order", "are_the_same"),
+    [
+        ("sum(range(9**6))", True),
+        ("os.nice(1); os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})", True),
+        ("threading.Thread(target=time.sleep, args=[500]).start()", False),
+        ("stop.set(); waiting.join(); threading.Thread(target=time.sleep, args=[500]).start()", False),
+        ("subprocess.Popen(['sleep', '500'])", False),
+        (
+            "threading.Thread(target=subprocess.run, args=[['sleep', '500']]).start(); stop.set()",
+            False,
+        ),
+    ],
+)
+def test_known_threads_are_confirmed_unless_any_has_started_or_ended(order: str, are_the_same: bool) -> None:
+    with running(f"exec({OBEDIENT!r})") as root:
+        assert root.stdin is not None
+        assert root.stdout is not None
+        pids = descendants_of(root.pid)
+        assert pids is not None
+        known = KnownThreads(Usage.of(pids), root.pid)
+        for each in (None, order):  # the files are opened before anything has changed
+            if each is not None:
+                root.stdin.write(f"{each}\n".encode())
+                root.stdin.flush()
+                assert root.stdout.readline() == b"ready\n"
+            confirmed, searched = known.confirm(), Usage.of(descendants_of(root.pid) or ())
+            assert (confirmed is not None) == (each is None or are_the_same)
+            if confirmed is not None:
+                assert {number: settled(thread) for number, thread in confirmed.threads.items()} == {
+                    number: settled(thread) for number, thread in searched.threads.items()
+                }
+                assert confirmed.clocks.keys() == searched.clocks.keys()
+                assert confirmed.processor == pytest.approx(searched.processor, abs=0.05)
+                assert looked(known).threads.keys() == confirmed.threads.keys()
+        known.close()
+    root.wait()
+
+
+def settled(thread: ThreadUsage) -> ThreadUsage:
+    """What a thread has used, without what changes until it waits again after it has said that it is ready."""
+    return replace(thread, ran=0.0, waited=0.0, switches=0, runs=0, is_listening=False)
+
+
+def test_what_is_not_below_a_known_process_is_searched_for() -> None:
+    with running("ready()") as process:
+        known = KnownThreads(Usage.of([process.pid]))
+        assert known.confirm() is None
+        known.close()
+        known = KnownThreads(Usage.of([process.pid]), os.getpid())
+        assert (known.confirm() is None) == (descendants_of(os.getpid()) != (process.pid,))
+        known.close()
+    process.wait()
+    known = KnownThreads(Usage.of([os.getpid()]), process.pid)  # which has ended
+    assert known.confirm() is None
+    known.close()
+
+
 def test_the_files_of_many_threads_are_not_kept_open() -> None:
     script = "[threading.Thread(target=time.sleep, args=[500]).start() for _ in range(70)]; ready()"
     with running(script) as process:
         found = Usage.of([process.pid])
         files = len(os.listdir("/proc/self/fd"))  # noqa: PTH208
         known = KnownThreads(found)
-        assert len(os.listdir("/proc/self/fd")) <= files + 3 * (MOST_KEPT + 1)  # noqa: PTH208
+        assert len(os.listdir("/proc/self/fd")) <= files + MOST_KEPT_FILES  # noqa: PTH208
         assert looked(known).threads.keys() == found.threads.keys()
         known.close()
         assert len(os.listdir("/proc/self/fd")) == files  # noqa: PTH208

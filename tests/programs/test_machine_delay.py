@@ -16,7 +16,7 @@ from spielleiter.programs.machine_delay import AnswerMeter
 if sys.platform != "linux":
     pytest.skip("only Linux reports waiting times", allow_module_level=True)
 
-from spielleiter.programs.linux_processes import ThreadUsage, Usage
+from spielleiter.programs.linux_processes import KnownThreads, ThreadUsage, Usage
 from spielleiter.programs.machine_delay import FIRST_LOOK, SEARCH_INTERVAL, SchedulingDelayMeter
 
 LIMIT = 1.0
@@ -27,6 +27,8 @@ class Program:
     """A program whose threads are set by the test; times are seconds since the beginning of the test."""
 
     cpu_seconds_so_far = 0.0
+    root = None
+    known_threads: KnownThreads | None = None
 
     def __init__(self, *pids: int) -> None:
         self.pids = pids
@@ -83,9 +85,11 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> list[Program | None]:
         program.searches += 1
         return program.usage()
 
-    class KnownThreads:
-        def __init__(self, found: Usage) -> None:
+    class Known:
+        def __init__(self, found: Usage, _root: int | None) -> None:
             self._found = found.threads.keys()
+
+        def confirm(self) -> None: ...
 
         def look(self, *, is_brief: bool) -> Callable[[], Usage] | None:
             program = next(each for each in both if each.pids[0] in self._found)
@@ -98,7 +102,7 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> list[Program | None]:
         def close(self) -> None: ...
 
     monkeypatch.setattr(Usage, "of", search)
-    monkeypatch.setattr("spielleiter.programs.machine_delay.KnownThreads", KnownThreads)
+    monkeypatch.setattr("spielleiter.programs.machine_delay.KnownThreads", Known)
     return list(both)
 
 
@@ -284,6 +288,8 @@ async def test_the_threads_of_a_program_are_searched_for_after_a_slow_answer(
 
 class Answering:
     pids = ()
+    root = None
+    known_threads: KnownThreads | None = None
     cpu_seconds_so_far = 0.25
 
 

@@ -17,6 +17,7 @@ from spielleiter.programs.outputs import (
     last_words,
     read_tail,
 )
+from spielleiter.protocol.thinking import LONGEST_LINE
 
 
 @pytest.fixture
@@ -50,8 +51,13 @@ def test_a_listener_gets_what_is_kept(output: Output) -> None:
 
 
 def test_what_a_program_thinks_is_not_its_last_words(tmp_path: Path) -> None:
-    (tmp_path / "words").write_text('    1.000  giving up\n    2.000  {"thinking": 1, "value": -5}\n')
-    assert last_words(tmp_path / "words") == "giving up"
+    stamp, text = 9 * " " + "  ", 2000 * "x"
+    for line in ('{"thinking": 1, "value": -5}', f'  {{"text": "{text}", "thinking": 1}}'):
+        (tmp_path / "words").write_text(f"{stamp}giving up\n{stamp}{line}\n")
+        assert last_words(tmp_path / "words") == "giving up"
+    for line in ('["thinking"]', f'{{"thinking": "{LONGEST_LINE * "x"}"}}'):  # ordinary output
+        (tmp_path / "words").write_text(f"{stamp}giving up\n{stamp}{line}\n")
+        assert last_words(tmp_path / "words") == line[:MAX_LENGTH]
 
 
 def test_a_lazy_output_makes_its_file_and_folder_with_the_first_byte(tmp_path: Path) -> None:

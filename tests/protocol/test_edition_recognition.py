@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from typing import cast
 
 import pytest
@@ -59,6 +60,36 @@ def test_the_packets_of_a_release_are_recognised(dialect: Dialect, packet: bytes
     assert isinstance(message, m.RoomMessage)
     assert isinstance(message.data, m.Memento | m.Result)
     assert recogniser.of_room(room_of(packet)) is dialect
+
+
+def test_no_dialect_is_asked_for_after_one_that_fits_exactly() -> None:
+    asked = []
+
+    def dialects() -> Iterator[Dialect]:
+        for dialect in (HASE_UND_IGEL_2018, BLOKUS_2027, BLOKUS_2021_R3):
+            asked.append(dialect.name)
+            yield dialect
+
+    recogniser = Recogniser(dialects())
+    assert read(recogniser, '<joined roomId="r"/>') == m.Joined("r")
+    read(recogniser, start("hase-und-igel-2018"))
+    assert asked == ["hase-und-igel-2018"]
+    read(recogniser, start("blokus-2027", "s"))
+    assert asked == ["hase-und-igel-2018", "blokus-2027"]
+    read(recogniser, start("blokus-2027", "t"))
+    assert recogniser.of_room("t") is BLOKUS_2027
+
+
+def test_a_result_is_recognised_by_what_the_parts_of_a_score_are() -> None:
+    other = BLOKUS_2027.evolve(
+        name="other", score_definition=(*BLOKUS_2027.score_definition[:1], m.Fragment("Fische", m.Aggregation.AVERAGE))
+    )
+    scores = (m.Score(m.Cause.REGULAR, "", (2, 5)), m.Score(m.Cause.REGULAR, "", (0, 3)))
+    for dialect in (other, BLOKUS_2027):
+        recogniser = Recogniser((other, BLOKUS_2027))
+        result = m.Result(dialect.score_definition, scores, (0,), ("Alice", "Bob"))
+        read(recogniser, dialect.encode(m.RoomMessage("r", result)))
+        assert recogniser.of_room("r") is dialect
 
 
 @pytest.mark.parametrize("edition", EDITIONS)

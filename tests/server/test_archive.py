@@ -344,6 +344,24 @@ async def test_a_waiting_line_does_not_name_a_replay_that_could_not_be_written(
     assert json.loads((tmp_path / "all.jsonl").read_text(encoding="utf-8"))["replay"] is None
 
 
+async def test_a_full_disk_may_cost_the_details_of_a_replay_but_leaves_no_part_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reference = tmp_path / "reference"
+    await run_archive(reference, None, lambda archive: archive.game_ended(ENDED))
+    (replay,) = replays_in(reference)
+    with monkeypatch.context() as patch:
+        Disk(patch).free_bytes = replay.stat().st_size + 10
+        server_events = await run_archive(tmp_path, None, lambda archive: archive.game_ended(ENDED))
+    path = tmp_path / replay.name
+    assert server_events == [
+        events.ReplaySaved("room", str(path)),
+        events.ReplayFailed("room", str(path.with_suffix(".json")), "No space left on device"),
+    ]
+    assert path.read_bytes() == replay.read_bytes()
+    assert set(os.listdir(tmp_path)) <= {".lock", replay.name, reference.name}  # noqa: PTH208
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not remove a directory with open files")
 async def test_a_directory_that_was_removed_is_made_again(tmp_path: Path) -> None:
     folder = tmp_path / "replays"

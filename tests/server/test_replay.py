@@ -23,6 +23,7 @@ from spielleiter.server.replay import (
     encode_replay,
     load_starting_states,
     replay_name,
+    save_beside,
     save_replay,
 )
 from tests.protocol.streams import LATEST, all_events, stream_of, whole
@@ -69,6 +70,7 @@ def test_a_packet_in_the_file_is_that_of_the_wire_without_indentation(name: str)
         (("", ""), "_"),
         (("Anna Müller", 'a/b\\c:d*e?f"g<h>i|j'), "Anna_Müller_a_b_c_d_e_f_g_h_i_j"),
         (("..", "tab\there"), ".._tab_here"),
+        (("Eve\u202etnniweg", "\u2067a\u200fb"), "Eve_tnniweg__a_b"),  # shown in another order than they are
         (("x" * 300, "🎲" * 300), "x" * 90 + "_" + "🎲" * 22),
     ],
 )
@@ -99,6 +101,17 @@ def test_a_replay_overwrites_nothing_not_even_a_link_that_leads_nowhere(tmp_path
     assert paths[0].stat().st_mode == plain.stat().st_mode
     (folder / "a.xml").symlink_to("gone")
     assert save_replay(folder / "a.xml", b"content").name == "a_2.xml"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_the_details_beside_a_replay_are_written_through_no_link(tmp_path: Path) -> None:
+    other = written(tmp_path, b"precious", "other")
+    (tmp_path / "a.json").symlink_to(other)
+    for content in (b"one", b"two"):
+        save_beside(tmp_path / "a.xml.gz", content)
+        assert (tmp_path / "a.json").read_bytes() == content
+    assert other.read_bytes() == b"precious"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.json", "other"]
 
 
 def test_a_replay_that_cannot_be_written_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

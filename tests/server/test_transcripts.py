@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import random
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,15 @@ from spielleiter.server.config import Config
 from spielleiter.server.core.policy import Edition
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.net.fair_queue import WorkMeter
-from tests.server.transcripts import DifferenceError, Line, Replayer, moved_shapes, read_transcript
+from tests.server.transcripts import (
+    DifferenceError,
+    FixedStart,
+    Line,
+    Replayer,
+    first_position,
+    moved_shapes,
+    read_transcript,
+)
 from tests.shared import SHARED, needs_shared
 
 HERE = Path(__file__).parent / "recordings"
@@ -80,23 +89,28 @@ DIVERGENCES = DEFECTS | CHOICES
 """Case → instant and connection of the first difference."""
 
 
+def case_of(path: Path) -> str:
+    """Return the name of a case, without the suffixes of its file."""
+    return path.name.partition(".")[0]
+
+
 def recordings(folder: str) -> list[Path]:
     """Return the cases that the project contains and, if they are available, all others."""
-    cases = {path.stem: path for path in (HERE / folder).glob("*.txt")}
+    cases = {case_of(path): path for path in (HERE / folder).glob("*.txt*")}
     if SHARED:
-        cases |= {path.stem: path for path in (SHARED / "transcripts" / folder).glob("cases/*.txt")}
+        shared = SHARED / "transcripts" / folder
+        cases |= {case_of(path): path for path in shared.glob("cases/*.txt*")}
     return [cases[name] for name in sorted(cases)]
 
 
-async def replay(edition: Edition, lines: list[Line], options: dict[str, str]) -> None:
+async def replay(edition: Edition, lines: list[Line]) -> None:
     """Raise DifferenceError if our server answers differently.
 
     A strict edition ends a stream where the release does, but may say why before.
     """
-    played = edition.with_options(options)
     difference: BaseException | None = None
     try:
-        server = Server(Config(), io.StringIO(), {edition.game_type: played}, WorkMeter(lambda: 0.0, lambda: 0.0))
+        server = Server(Config(), io.StringIO(), {edition.game_type: edition}, WorkMeter(lambda: 0.0, lambda: 0.0))
         may_explain = edition.dialect.is_strict and edition.policy.explains_protocol_errors
         await Replayer(server, lines, may_explain=may_explain).run()
     except* DifferenceError as group:
@@ -115,13 +129,16 @@ def start_pieces(lines: list[Line]) -> list[str]:
     return list(dict.fromkeys([*placed[:3], "PENTO_L", "PENTO_I"]))
 
 
-def possible_starts(edition: Edition, lines: list[Line]) -> list[dict[str, str]]:
-    """Return what may have been drawn in the recording, as options of the game."""
+def possible_starts(edition: Edition, lines: list[Line]) -> list[Edition]:
+    """Return the edition with each start that may have been drawn in the recording."""
     if "startPiece" in edition.game.option_names:
-        return [{"startPiece": start_piece} for start_piece in start_pieces(lines)]
-    recorded = recorded_board(lines)
-    boards = [recorded] if recorded else [str(generate_board(random.Random(seed))) for seed in range(BOARDS)]
-    return [{"board": board} for board in boards]
+        return [edition.with_options({"startPiece": start_piece}) for start_piece in start_pieces(lines)]
+    if "board" in edition.game.option_names:
+        recorded = recorded_board(lines)
+        boards = [recorded] if recorded else [str(generate_board(random.Random(seed))) for seed in range(BOARDS)]
+        return [edition.with_options({"board": board}) for board in boards]
+    start = first_position(lines, edition.dialect)
+    return [edition if start is None else replace(edition, rules=FixedStart(edition.game, edition.game.resume(start)))]
 
 
 def recorded_board(lines: list[Line]) -> str | None:
@@ -140,9 +157,9 @@ async def differences(edition: Edition, path: Path, divergence: str | None = Non
     """
     lines = read_transcript(path)
     found = []
-    for options in possible_starts(edition, lines):
+    for start in possible_starts(edition, lines):
         try:
-            await replay(edition, lines, options)
+            await replay(start, lines)
         except DifferenceError as error:
             found.append(str(error))
             if divergence is not None and found[-1].startswith(divergence):
@@ -163,7 +180,8 @@ RELEASES = {
     "blokus-2027": EDITIONS["blokus-2027"],
     "hase-und-igel-2018": _with_policy("hase-und-igel-2018", ends_players_streams=False),
 }
-"""The edition to compare with the recordings of each folder."""
+"""The edition to compare with the recordings of each folder. A later release's folder has the name of its edition."""
+RELEASES |= {name: edition for name, edition in EDITIONS.items() if name not in RELEASES}
 
 _R1 = EDITIONS["blokus-2021-r1"]
 WITHOUT_COLOR_FINISH = {_R1.name: _R1.with_options({"gameEnd": "noMovesLeft"})}
@@ -181,14 +199,14 @@ def assert_diverges(found: list[str], divergence: str | None) -> None:
 CASES = [(folder, path) for folder in RELEASES for path in recordings(folder)]
 
 
-@pytest.mark.parametrize(("folder", "path"), CASES, ids=[f"{folder}/{path.stem}" for folder, path in CASES])
+@pytest.mark.parametrize(("folder", "path"), CASES, ids=[f"{folder}/{case_of(path)}" for folder, path in CASES])
 async def test_a_recorded_case_of_the_release(folder: str, path: Path, autojump_clock: object) -> None:
-    divergence = DIVERGENCES.get(f"{folder}/{path.stem}")
+    divergence = DIVERGENCES.get(f"{folder}/{case_of(path)}")
     assert_diverges(await differences(RELEASES[folder], path, divergence), divergence)
 
 
 WHOLE_GAMES = [
-    *((folder, name) for folder in RELEASES for name in ("whole_game_admin", "whole_game_join")),
+    *product(("blokus-2021", "blokus-2027", "hase-und-igel-2018"), ("whole_game_admin", "whole_game_join")),
     ("blokus-2021-r1", "whole_game_join"),
 ]
 
@@ -202,3 +220,17 @@ async def test_a_recorded_game_of_the_release(folder: str, name: str, autojump_c
     divergence = DIVERGENCES.get(f"{folder}/{name}")
     path = SHARED / "transcripts" / folder / f"{name}.txt.gz"
     assert_diverges(await differences(edition, path, divergence), divergence)
+
+
+LATER_GAMES = [
+    (name, path)
+    for name in EDITIONS
+    for path in sorted((SHARED / "transcripts" / name / "games").glob("*.txt.gz") if SHARED else ())
+]
+
+
+@needs_shared
+@pytest.mark.extended
+@pytest.mark.parametrize(("name", "path"), LATER_GAMES, ids=[f"{name}/{case_of(path)}" for name, path in LATER_GAMES])
+async def test_a_recorded_game_of_a_later_release(name: str, path: Path, autojump_clock: object) -> None:
+    assert await differences(RELEASES[name], path) == []

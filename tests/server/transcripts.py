@@ -10,13 +10,18 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import random
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import trio
 
+from spielleiter.game.api import Game, State
+from spielleiter.protocol.dialect import Dialect
+from spielleiter.protocol.messages import Memento, RoomMessage
+from spielleiter.protocol.packet_reader import parse_element
 from spielleiter.server.app import Server
 from tests.server.wires import StreamWire
 
@@ -69,7 +74,9 @@ def read_transcript(path: Path) -> list[Line]:
 
 
 _EXPLANATION = re.compile(
-    rb'(<protocol>)?\n  <errorpacket message="[^"]+">(\n    .*)?\n  </errorpacket>\n  <close/>\n</protocol>', re.DOTALL
+    rb'(<protocol>)?\n  <errorpacket message="[^"]+">(\n    .*)?\n  </errorpacket>'
+    rb"\n  <(close|sc\.protocol\.CloseConnection)/>\n</protocol>",
+    re.DOTALL,
 )
 """An error, the goodbye and the end of the stream."""
 
@@ -195,6 +202,34 @@ def _cut(match: re.Match[bytes]) -> bytes:
     turn = _TURN.search(match[0])
     assert turn is not None
     return b"<<memento turn=%s, %d bytes>>" % (turn[1], len(match[0]))
+
+
+class FixedStart:
+    """A game whose games all start from one position."""
+
+    def __init__(self, game: Game, start: State) -> None:
+        self.name, self.option_names = game.name, game.option_names
+        self._game, self._start = game, start
+
+    def with_options(self, options: Mapping[str, str]) -> Game:
+        return FixedStart(self._game.with_options(options), self._start)
+
+    def new_state(self, rng: random.Random) -> State:
+        return self._start
+
+    def resume(self, state: State) -> State:
+        return self._game.resume(state)
+
+
+def first_position(lines: list[Line], dialect: Dialect) -> State | None:
+    """Return the first position that the recording shows; None if it shows none."""
+    for line in lines:
+        if not line.is_to_server and b'<data class="memento">' in line.data:
+            message = dialect.decode(parse_element(line.data.decode()), is_from_server=True)
+            assert isinstance(message, RoomMessage)
+            assert isinstance(message.data, Memento)
+            return message.data.state
+    return None
 
 
 def moved_shapes(lines: list[Line]) -> Iterator[str]:

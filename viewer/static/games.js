@@ -10,7 +10,8 @@
 // - createPlayerDetails(game): an object with `element` and `show(position, player, isEnded)`,
 // - describeMove(position), describeSide(sideToMove), pieceName(piece) and, if points are not simply points, pointsText(position, player); colorsOf(position, player), if a player has colours.
 // A seat lists the legal moves as buttons with describeLegalMove(move, position) and targetOf(move, position), unless the module
-// has an input of its own: createInput(view, choose), an object with `element`, `request(legal, position)`, `dispose()`.
+// has an input of its own: createInput(view, choose), an object with `element`, `request(legal, position)`, `dispose()`. Its
+// `hasSkips` says whether a player may pass at times.
 
 import { table } from "./field_table.js";
 import { addTexts } from "./i18n.js";

@@ -201,7 +201,7 @@ export function seatView(id) {
     const isReady = Boolean(request?.moves) && view.record.lastPly === request.ply && !view.record.isOver;
     const canSkip = isReady && request.canSkip;
     pass.disabled = !canSkip;
-    pass.hidden = !canSkip && view.drawing.createInput === undefined;
+    pass.hidden = !canSkip && !view.drawing.hasSkips;
     leave.hidden = view.record.isOver;
     // Drawing the same moves again would replace the button below the pointer, and a click in that moment is lost.
     if (!isReady || offeredPly !== request.ply) {

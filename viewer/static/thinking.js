@@ -8,6 +8,7 @@ import { shortNumber, t } from "./i18n.js";
 
 const NAMED_CELLS = 5;
 const USUAL_FALL = 20;
+const CHARACTER_WIDTH = 0.6; // of bold digits, as a part of the size of their font
 
 // Returns the values that a player's program gave its positions, as a list of [ply, value].
 export function valuesOf(record, player) {
@@ -26,14 +27,16 @@ function changesOf(record) {
 }
 
 // A mark of one cell: a square, or for a negative weight a hollow diamond, the larger and the darker the more it weighs.
+// Its text is so small that it stays within the cell.
 function mark([cx, cy], weight, share) {
   const half = 0.1 + 0.36 * Math.sqrt(share);
-  const size = 0.22 + 0.14 * share;
+  const text = shortNumber(weight, 2);
+  const size = Math.min(0.22 + 0.14 * share, 0.9 / (CHARACTER_WIDTH * text.length));
   return svg("g", { opacity: (0.4 + 0.6 * share).toFixed(2) },
     weight < 0
       ? svg("path", { d: `M${cx} ${cy - half}L${cx + half} ${cy}L${cx} ${cy + half}L${cx - half} ${cy}Z`, class: "thought-mark is-negative" })
       : svg("rect", { x: cx - half, y: cy - half, width: 2 * half, height: 2 * half, rx: 0.06, class: "thought-mark" }),
-    svg("text", { x: cx, y: cy + size / 3, class: "thought-weight", "font-size": `${size}px`, text: shortNumber(weight, 2) }));
+    svg("text", { x: cx, y: cy + size / 3, class: "thought-weight", "font-size": `${size}px`, text }));
 }
 
 export class ThinkingPanel {

@@ -32,6 +32,7 @@ from spielleiter.protocol.errors import LocalProtocolError, Refusal, RemoteProto
 from spielleiter.protocol.limits import AFTER_JOIN
 from spielleiter.protocol.messages import Memento, MoveData, RoomMessage, UnreadableData
 from spielleiter.protocol.values import Element
+from spielleiter.protocol.writer import typed_element
 from tests.example_counts import examples
 from tests.protocol.streams import (
     LATEST,
@@ -477,6 +478,29 @@ def test_a_position_is_written_and_read_again_with_an_indent_of_its_own() -> Non
     written = BLOKUS_2021_R3.encode(RoomMessage("r", memento), "\n\t")
     assert b'\n\t        <field x="18" y="0" content="BLUE"/>' in written
     assert memento_of(written) == memento
+
+
+@given(
+    st.builds(
+        SetMove,
+        st.sampled_from(Color),
+        st.sampled_from(Shape),
+        st.sampled_from(Rotation),
+        st.booleans(),
+        st.integers(-1, 20),
+        st.integers(-1, 20),
+    )
+    | st.builds(SkipMove, st.sampled_from(Color)),
+    st.sampled_from([(), ("a hint", "<&>")]),
+    st.sampled_from([*EDITIONS, BLOKUS_2021_RELEASE]),
+)
+def test_the_last_move_is_written_as_the_tables_write_a_move(
+    move: SetMove | SkipMove, hints: tuple[str, ...], dialect: Dialect
+) -> None:
+    state = replace(memento_of(STATE).state, last_move=move)
+    written = dialect.encode(RoomMessage("r", Memento(state, hints=hints)))
+    in_full = typed_element("\n        ", "lastMove", dialect.data_body(MoveData(move, hints), "\n          "))
+    assert in_full.encode() in written
 
 
 def test_entries_in_any_order() -> None:

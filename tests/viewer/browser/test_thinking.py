@@ -34,7 +34,7 @@ def choose(state):
     global answers
     print("ordinary output", file=sys.stderr)
     think(value=50 - 30 * answers, text={HOSTILE!r}, numbers={{"depth": 3, "<b>": float("nan")}}, turn=state.turn,
-          cells=[[3, 4, 1], [5, 6, 0.25], [7, 8, -0.5], [99, 99, 9]],
+          cells=[[3, 4, 1], [5, 6, 0.25], [7, 8, -0.5], [9, 9, -1.5e-300], [99, 99, 9]],
           moves=[{{"text": "<i>first</i>", "value": 2.5, "cells": [[3, 4], [4, 4]]}}, {{"value": 1e15}}])
     while not Path("go").exists():
         time.sleep(0.05)
@@ -80,12 +80,15 @@ def test_what_a_program_thinks_is_shown_while_it_thinks_and_in_the_replay(
         expect(panel.locator(".thought-texts li")).to_have_text("<img src=x onerror=alert(5)>\\u202e")
         expect(panel.locator(".thought-numbers > div")).to_have_text(["depth3"])
         expect(panel.locator(".thought-cells")).to_have_text(
-            "Marked most: (99, 99): 9 · (3, 4): 1 · (7, 8): -0.5 · (5, 6): 0.25"
+            "Marked most: (99, 99): 9 · (3, 4): 1 · (7, 8): -0.5 · (5, 6): 0.25 · (9, 9): -1.5E-300"
         )
         expect(panel.locator(".thought-moves li")).to_have_text(["<i>first</i>: 2.5", "Move 2: 1000T"])
-        expect(page.locator(".thought-mark")).to_have_count(3)
-        expect(page.locator(".thought-mark.is-negative")).to_have_count(1)
-        expect(page.locator(".thought-weight")).to_have_text(["1", "0.25", "-0.5"])
+        expect(page.locator(".thought-mark")).to_have_count(4)
+        expect(page.locator(".thought-mark.is-negative")).to_have_count(2)
+        weights = page.locator(".thought-weight")
+        expect(weights).to_have_text(["1", "0.25", "-0.5", "-1.5E-300"])
+        widths = weights.evaluate_all("weights => weights.map((weight) => weight.getBBox().width)")
+        assert all(0 < width <= 1 for width in widths), "each is as wide as its cell at most"
         panel.get_by_role("button", name="<i>first</i>: 2.5").click()
         expect(page.locator(".candidate")).to_have_count(2)
         panel.get_by_role("button", name="Marks").click()
@@ -109,7 +112,7 @@ def test_what_a_program_thinks_is_shown_while_it_thinks_and_in_the_replay(
     page = shown.open(f"{address}#/replay/*/1")
     expect(panel).to_contain_text("bot about move 1")
     expect(page.get_by_text("ordinary output")).to_be_visible()
-    expect(page.locator(".thought-mark")).to_have_count(3)
+    expect(page.locator(".thought-mark")).to_have_count(4)
     jump = panel.get_by_role("button", name="Next such move")
     jump.click()
     expect(panel.locator(".thought-value")).to_have_text("Value: 20 · ▼ 30 since its move before")

@@ -248,6 +248,7 @@ addGame({
     return new Board(game, options);
   },
   createPlayerDetails: (game) => new PlayerDetails(game),
+  hasSkips: true,
   createInput: (view, choose) => new BlokusInput(view, choose),
   pieceName,
   // Samples of the colours of a player.

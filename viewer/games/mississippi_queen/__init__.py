@@ -1,0 +1,1 @@
+"""How Mississippi Queen is shown: page, pictures, terminal."""
