@@ -35,6 +35,7 @@ CASES: Final[Mapping[str, tuple[str, ...]]] = {
     "eight": ("-j", "8", "--restart", "never"),
     "kept by nobody": ("-j", "2", "--restart", "never", "--keep", "none"),
     "started anew": ("-j", "2", "--restart", "always"),
+    "eight, anew": ("-j", "8", "--restart", "always"),
 }
 """The options of the matches of programs, by what is printed."""
 BUILTIN: Final = "built-in players"

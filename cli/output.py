@@ -6,6 +6,7 @@ UTF-8. Most imports are inside functions, since every command imports this modul
 
 from __future__ import annotations
 
+import atexit
 import codecs
 import io
 import os
@@ -69,7 +70,9 @@ def prepare_streams() -> None:
 @cache
 def _null_device() -> TextIO:
     # pathlib would take more time than everything else that this file imports
-    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123
+    device = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    atexit.register(device.close)  # otherwise Python warns of it when it ends
+    return device
 
 
 def _write_nearest(error: UnicodeError) -> tuple[str, int]:

@@ -240,7 +240,7 @@ class Usage:
         if sys.platform != "linux":
             return cls({})
         threads = {}
-        own = _Priority.of_this_process()
+        own = _Priority.of_this_process(_read_if_shown(f"{_PROC}/self/autogroup"))
         found = tuple(pids)
         for pid in found:
             group = _group_nice(_read_if_shown(f"{_PROC}/{pid}/autogroup"))
@@ -364,7 +364,7 @@ class KnownThreads:
             children = [int(word) for read in relations.children for word in read().split()]
             if count != len(self._found.threads) or sorted(children) != sorted(processes):
                 return None
-            own, threads = _Priority.of_this_process(), {}
+            own, threads = _Priority.of_this_process(relations.own_group()), {}
             groups = {pid: _group_nice(read()) for pid, read in relations.groups.items()}
             for thread, schedule, place, status in self._readers:
                 pid, read = relations.threads[thread]
@@ -460,6 +460,8 @@ class _Relations:
     """The files `stat` of the processes."""
     groups: Mapping[int, Callable[[], bytes]]
     """Their files `autogroup`."""
+    own_group: Callable[[], bytes]
+    """That of this process."""
     threads: Mapping[int, tuple[int, Callable[[], bytes]]]
     """Their threads: the process of each, and its file `stat`."""
     children: Sequence[Callable[[], bytes]]
@@ -478,7 +480,8 @@ class _Relations:
                 if pid != root:  # the file of a process is also that of its first thread
                     threads[int(name)] = pid, stats[pid] if int(name) == pid else reader(f"{folder}/stat")
         groups = {pid: reader(f"{_PROC}/{pid}/autogroup") for pid in stats}
-        return cls(reader(f"{_PROC}/{root}/stat"), stats, groups, threads, children)
+        own_group = reader(f"{_PROC}/self/autogroup")
+        return cls(reader(f"{_PROC}/{root}/stat"), stats, groups, own_group, threads, children)
 
 
 @dataclass(frozen=True, slots=True)
@@ -490,11 +493,10 @@ class _Priority:
     group: int
 
     @classmethod
-    def of_this_process(cls) -> _Priority:
+    def of_this_process(cls, autogroup: bytes) -> _Priority:
         if sys.platform != "linux":
             raise NotImplementedError
-        group = _group_nice(_read_if_shown(f"{_PROC}/self/autogroup"))
-        return cls(os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0), group)
+        return cls(os.getpriority(os.PRIO_PROCESS, 0), os.sched_getscheduler(0), _group_nice(autogroup))
 
     def is_above(self, stat: Sequence[bytes], group: int) -> bool:
         """Whether it comes before a thread with these fields of its file `stat`, in a group with this nice value."""

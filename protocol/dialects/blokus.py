@@ -597,7 +597,7 @@ def colors(tag: str) -> StatePart:
     """Return the list of the colours that are still in the game."""
 
     def write(_memento: Memento, state: BlokusState, _dialect: Dialect, indent: str) -> str:
-        entries = "".join(leaf(indent + "  ", "color", Color(index).name) for index in scan(state.valid_mask))
+        entries = "".join(leaf(indent + "  ", "color", _COLOR_NAMES[index]) for index in scan(state.valid_mask))
         return element(indent, tag, "", entries)
 
     return part(write, "state.valid_mask")

@@ -19,6 +19,7 @@ from spielleiter.cli.output import fitted, json_text, prepare_streams, print_lin
 from spielleiter.common.text import printable, text_width, wrapped
 from tests.cli.background import background_server, misuse
 from tests.cli.terminal import pty, seen
+from tests.timeouts import HANG_TIMEOUT
 from tests.viewer.replay_files import replay_of
 
 PYTHON_ALONE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}  # arguments are ASCII then
@@ -152,6 +153,17 @@ def narrow_output(monkeypatch: pytest.MonkeyPatch) -> io.TextIOWrapper:
     monkeypatch.setattr(sys, "stderr", None)
     prepare_streams()
     return stream
+
+
+def test_no_stream_is_left_open_in_place_of_a_missing_one() -> None:
+    code = "import sys; from spielleiter.cli.output import prepare_streams; "
+    code += (
+        "errors, sys.stderr = sys.stderr, None; prepare_streams(); print('lost', file=sys.stderr); sys.stderr = errors"
+    )
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-c", code], capture_output=True, timeout=HANG_TIMEOUT, check=True
+    )
+    assert done.stdout + done.stderr == b""
 
 
 def test_missing_characters_are_replaced_by_similar_ones(narrow_output: io.TextIOWrapper) -> None:

@@ -23,7 +23,7 @@ class Nim(Rules):
             case ["position", *exact]:
                 team = "ONE" if self.turn % 2 == 0 else "TWO"
                 place: dict[str, Any] = {"turn": self.turn, "team": team, "over": self.heap == 0}
-                place |= {"points": [[0], [0]], "state": f'<state heap="{self.heap}"/>'}
+                place |= {"points": [[0], [0]], "state": f'<state heap="{self.heap}" turn="{self.turn}"/>'}
                 return place | {"exact": "<sc.Nim/>"} if exact else place
             case ["moves", _]:
                 moves = self.legal()

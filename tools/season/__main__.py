@@ -3,14 +3,19 @@
 import gzip
 import json
 from collections.abc import Iterable
+from importlib import import_module
 from pathlib import Path
 
 import click
 
+from spielleiter.server.core.policy import Edition
+from spielleiter.server.editions import EDITIONS
 from tools.season.build import build as build_release
+from tools.season.compare import compare as compare_recordings
 from tools.season.diff import recording_differences, rule_differences, source_differences
 from tools.season.forms import form_differences, forms_as_markdown, read_forms
 from tools.season.oracle import play_games
+from tools.season.our_player import OurPlayer
 from tools.season.record import record as record_release
 from tools.season.release import Release, ReleaseError
 from tools.season.rules import open_rules
@@ -72,9 +77,39 @@ def perft(release: Path, depth: int, seed: int) -> None:
 @click.option("--wrong", type=click.IntRange(0), default=40, show_default=True, help="Games with an illegal move.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @click.option("--only", default="", help="Conversations whose name begins with this.")
-def record(release: Path, out: Path, games: int, wrong: int, seed: int, only: str) -> None:
+@click.option("--player", nargs=2, metavar="EDITION STRATEGY", help="Our player for team TWO in the whole games.")
+def record(
+    release: Path, out: Path, games: int, wrong: int, seed: int, only: str, player: tuple[str, str] | None
+) -> None:
     """Hold conversations with the server of RELEASE, and write transcripts of them into the folder OUT."""
-    record_release(Release(release), out, whole_games=games, wrong_moves=wrong, seed=seed, only=only, say=click.echo)
+    record_release(
+        Release(release),
+        out,
+        whole_games=games,
+        wrong_moves=wrong,
+        seed=seed,
+        only=only,
+        say=click.echo,
+        player=(lambda seed: OurPlayer(_edition(player[0]), player[1], seed).move) if player else None,
+    )
+
+
+def _edition(name: str) -> Edition:
+    if name not in EDITIONS:
+        raise click.BadParameter(f"{name} is none of our editions: {', '.join(EDITIONS)}")
+    return EDITIONS[name]
+
+
+@season.command()
+@click.argument("edition")
+@click.argument("recordings", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--hidden", metavar="MODULE:FUNCTION", help="Adds what is hidden in the first position of a recording.")
+def compare(edition: str, recordings: Path, hidden: str) -> None:
+    """Replay RECORDINGS of an official server against our EDITION, and print where the answers differ."""
+    module, _, function = (hidden or "").partition(":")
+    with_hidden = getattr(import_module(module), function) if module else None
+    for line in compare_recordings(_edition(edition), recordings, with_hidden):
+        click.echo(line)
 
 
 @season.command()
@@ -114,7 +149,7 @@ def diff(
 
 def _print(title: str, lines: Iterable[str]) -> None:
     click.echo(f"\n## {title}\n")
-    for line in lines:
+    for line in list(lines) or ["nothing"]:
         click.echo(f"- {line}")
 
 

@@ -16,7 +16,7 @@ _FILE = re.compile(r"^\+\+\+ b/(.*)$")
 _SOURCES = ("sdk/src/main", "server/src/main", "plugin*/src/main", "plugin*/src/shared", "games/*/src/main")
 _TIMES = re.compile(r"^ +\d+\.\d+ +", re.MULTILINE)
 _WHERE = re.compile(r"(\w+) +(->|<-) +")
-_MOST_POSITIONS = 1000
+_MOST_POSITIONS = 3000
 
 
 def source_differences(repository: Path, old: str, new: str) -> Iterator[str]:
@@ -45,14 +45,14 @@ def source_differences(repository: Path, old: str, new: str) -> Iterator[str]:
 def rule_differences(oracle: Path, new: Rules) -> Iterator[str]:
     """Yield the kinds of differences between an oracle's lines and another release's rules: how many, and one case.
 
-    Each position of the oracle is loaded as it is on the wire; what the release would have hidden is not compared.
+    The games are followed move by move. After a difference the position of the oracle is taken, as it is on the wire.
     """
     counts: Counter[str] = Counter()
     examples: dict[str, str] = {}
     compared = 0
     with gzip.open(oracle, "rt", encoding="utf-8") as file:
         for line in map(json.loads, file):
-            if compared == _MOST_POSITIONS:
+            if compared >= _MOST_POSITIONS and line["ply"] == 0:
                 break
             compared += 1
             for kind in _kinds(line, new):
@@ -64,12 +64,18 @@ def rule_differences(oracle: Path, new: Rules) -> Iterator[str]:
 
 
 def _kinds(line: dict[str, Any], new: Rules) -> Iterator[str]:
+    """The differences in one position; the move that follows it is played."""
     try:
-        new.load(line.get("exact") or line["state"])
-        position = new.position()
+        if line["ply"] == 0:
+            new.load(line.get("exact") or line["state"])
+        elif (state := new.position()["state"]) != line["state"]:
+            yield f"another state after a move{_added_names(line['state'], state)}"
+            if not line.get("end"):
+                new.load(line["state"])
     except RulesError as error:
         yield f"the state cannot be read ({str(error)[:100]})"
         return
+    position = new.position()
     if position["points"] != line["points"]:
         yield "other points"
     if line.get("end"):
@@ -83,13 +89,22 @@ def _kinds(line: dict[str, Any], new: Rules) -> Iterator[str]:
         return
     if position["over"]:
         yield f"the game is over: {new.result()['reason']}"
-    if new.moves(0)["sha"] != line["sha"]:
+    moves = new.moves(line["count"])
+    if moves["count"] != line["count"] or not set(line["moves"]) <= set(moves["moves"]):
         yield "other legal moves"
     for probe, verdict in zip(line["probes"], new.judge([each["move"] for each in line["probes"]]), strict=True):
         if probe["verdict"] != verdict["verdict"]:
             yield f"another verdict: {probe['verdict']} → {verdict['verdict']}"
         elif probe.get("text") != verdict.get("text"):
             yield f"another text: {probe.get('text')} → {verdict.get('text')}"
+    new.play(line["move"])
+
+
+def _added_names(old: str, new: str) -> str:
+    """Which elements and attributes only one of two states has."""
+    names = [set(re.findall(r"<(\w+)|(\w+)=", state)) for state in (old, new)]
+    different = sorted("".join(pair) for pair in names[0] ^ names[1])
+    return f" ({', '.join(different)})" if different else ""
 
 
 def recording_differences(old: Path, new: Path) -> Iterator[str]:

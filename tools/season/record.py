@@ -66,22 +66,38 @@ def serve(release: Release) -> Iterator[Server]:
 
 
 def record(
-    release: Release, out: Path, *, whole_games: int, wrong_moves: int, seed: int, only: str, say: Callable[[str], None]
+    release: Release,
+    out: Path,
+    *,
+    whole_games: int,
+    wrong_moves: int,
+    seed: int,
+    only: str,
+    say: Callable[[str], None],
+    player: Callable[[int], Callable[[str], str]] | None = None,
 ) -> None:
     """Hold all conversations, and write each into a file: `cases/NAME.txt`, `games/NUMBER.txt.gz` in the folder `out`.
 
     `whole_games` are recorded beside the cases, `wrong_moves` games end with a move that the rules refuse. The starts
     of the games, and the moves, follow from `seed`. `only` is the beginning of the names of cases that are wanted.
-    `say` gets a line for each conversation.
+    `say` gets a line for each conversation. `player` makes from a seed what chooses the moves of team TWO in the games.
     """
     with open_rules(release) as rules, serve(release) as server:
-        trio.run(_Recorder(release, server, rules, out, seed, say).run, whole_games, wrong_moves, only)
+        trio.run(_Recorder(release, server, rules, out, seed, say, player).run, whole_games, wrong_moves, only)
 
 
 class _Recorder:
     def __init__(
-        self, release: Release, server: Server, rules: Rules, out: Path, seed: int, say: Callable[[str], None]
+        self,
+        release: Release,
+        server: Server,
+        rules: Rules,
+        out: Path,
+        seed: int,
+        say: Callable[[str], None],
+        player: Callable[[int], Callable[[str], str]] | None,
     ) -> None:
+        self._player = player
         self._release = release
         self._server = server
         self._rules = rules
@@ -104,7 +120,7 @@ class _Recorder:
         chosen = {name: scenario for name, scenario in cases.items() if name.startswith(only)}
         for name in [each for each in chosen if each in ALONE]:
             await self._hold(name, chosen.pop(name))
-        limit = trio.CapacityLimiter(4)
+        limit = trio.CapacityLimiter(6)
         async with trio.open_nursery() as nursery:
             for name, scenario in chosen.items():
                 await limit.acquire_on_behalf_of(name)
@@ -142,6 +158,7 @@ class _Recorder:
                 transcript,
                 random.Random(seed),
                 make_start,
+                self._player(seed) if self._player and scenario is whole_game else None,
             )
             try:
                 await scenario(table)

@@ -7,8 +7,6 @@ Each scenario is a function of a table. The docstring of a function is what its 
 from collections import Counter
 from collections.abc import Awaitable, Callable
 
-import trio
-
 from tools.season.altered_moves import AlteredMoves
 from tools.season.table import Peer, Table
 
@@ -19,8 +17,8 @@ Scenario = Callable[[Table], Awaitable[None]]
 
 
 async def whole_game(table: Table) -> None:
-    """A prepared game, observed; both seats play legal moves to the end, without a time limit"""
-    await table.begin(can_timeout=False)
+    """A prepared game, observed; both seats play legal moves to the end"""
+    await table.begin()
     await table.play_to_end()
 
 
@@ -219,29 +217,29 @@ STRANGERS = {
 
 async def soft_timeout(table: Table) -> None:
     """A seat answers after more than the two seconds that it has"""
-    await table.begin()
+    await table.begin(can_timeout=True)
     await table.play(2)
     seat = await table.requested()
     move = table.message(table.legal_move())
-    await trio.sleep(2.3)
+    await table.pause(2.3)
     await seat.send(move)
     await table.settle()
 
 
 async def soft_timeout_with_illegal_move(table: Table) -> None:
     """A seat sends a packet that is no move after more than two seconds"""
-    await table.begin()
+    await table.begin(can_timeout=True)
     seat = await table.requested()
-    await trio.sleep(2.3)
+    await table.pause(2.3)
     await seat.send(table.message('<data class="move"/>'))
     await table.settle()
 
 
 async def late_but_in_time(table: Table) -> None:
-    """A seat answers after one and a half seconds"""
-    await table.begin()
+    """A seat answers after one second"""
+    await table.begin(can_timeout=True)
     await table.requested()
-    await trio.sleep(1.5)
+    await table.pause(1.0)
     await table.answer()
     await table.play(2)
     await table.settle()
@@ -249,18 +247,19 @@ async def late_but_in_time(table: Table) -> None:
 
 async def hard_timeout(table: Table) -> None:
     """A seat does not answer"""
-    await table.begin()
+    await table.begin(can_timeout=True)
     await table.play(3)
     seat = await table.requested()
+    table.transcript.pause(10.0)
     await seat.wait_for("<left")
     await table.settle()
 
 
 async def no_timeout(table: Table) -> None:
     """A seat that is prepared without a time limit answers after three seconds"""
-    await table.begin(can_timeout=False)
+    await table.begin()
     await table.requested()
-    await trio.sleep(3.0)
+    await table.pause(3.0)
     await table.answer()
     await table.play(1)
     await table.settle()

@@ -26,30 +26,40 @@ _NAMED = {"\\": r"\\", "\n": r"\n", "\r": r"\r", "\t": r"\t"}
 class Transcript:
     """The lines of a conversation, in the form of /transcripts that `replay-wire` and the tests of the server read.
 
-    Ids become numbers in the order in which they appear, memory addresses zeros: a repeated conversation has the same
-    text but for its times.
+    Ids become numbers in the order in which they appear, memory addresses zeros. The times are those of a machine that
+    is never busy: each line takes a millisecond, and only `pause` takes longer. So a conversation that is repeated has
+    the same text, and nobody is late in it who was not meant to be.
     """
 
     def __init__(self, heads: list[str]) -> None:
         self.heads = heads
-        self._began = trio.current_time()
+        self._instant = 0.0
         self._lines: list[str] = []
         self._ids: dict[str, str] = {}
         self.latest = trio.current_time()
         """When something was last sent or received."""
+        self.is_over = False
+        """Whether what comes now is no part of the conversation: the players are being sent away."""
         self.news = trio.Event()
         """Set, and replaced, when a packet arrives."""
 
     def add(self, name: str, direction: str, text: str) -> None:
         """Add what was sent or received, or an event such as `(FIN)`."""
-        self._lines.append(f"{trio.current_time() - self._began:9.3f}  {name:<5}  {direction}  {text}")
+        if self.is_over:
+            return
+        self._instant += 0.001
+        self._lines.append(f"{self._instant:9.3f}  {name:<5}  {direction}  {text}")
         self.latest = trio.current_time()
         if direction == "<-":
             self.news.set()
             self.news = trio.Event()
 
+    def pause(self, seconds: float) -> None:
+        """Note that this time passes before the next line."""
+        self._instant += seconds
+
     def __str__(self) -> str:
-        text = "\n".join([*(f"# {head}" for head in self.heads), *self._lines, ""])
+        text = "\n".join([*(f"# {escaped(head.encode())}" for head in self.heads), *self._lines, ""])
         for found in _UUID.findall(text):
             self._ids.setdefault(found, f"00000000-0000-4000-8000-{len(self._ids) + 1:012}")
         text = _UUID.sub(lambda match: self._ids[match[0]], text)
@@ -141,7 +151,8 @@ class Table:
 
     `nursery` has the tasks that read; the server listens on `port` of this machine. `door` is held while a connection
     begins or ends, since the releases keep their connections in a list without a lock; `start` from `make_start`, which
-    gives server and rules the same seed for the next game, until the server has made that game. `rng` chooses moves.
+    gives server and rules the same seed for the next game, until the server has made that game. `rng` chooses moves;
+    those of team TWO are chosen by `ours`, if it is given, from a state, both as XML.
     """
 
     def __init__(
@@ -155,6 +166,7 @@ class Table:
         transcript: Transcript,
         rng: random.Random,
         make_start: Callable[[], None],
+        ours: Callable[[str], str] | None = None,
     ) -> None:
         self._nursery = nursery
         self._port = port
@@ -167,6 +179,7 @@ class Table:
         self.rng = rng
         self.room = ""
         self._is_requested = False
+        self._ours = ours
         self.peers: list[Peer] = []
         self.seats: dict[str, Peer] = {}
 
@@ -192,6 +205,11 @@ class Table:
     async def administrator(self) -> Peer:
         return await self.connect("A", '<protocol><authenticate password="examplepassword"/>')
 
+    async def pause(self, seconds: float) -> None:
+        """Let time pass on purpose."""
+        await trio.sleep(seconds)
+        self.transcript.pause(seconds)
+
     async def settle(self) -> None:
         """Wait until the server has said all that it has to say."""
         quiet = 0
@@ -206,6 +224,7 @@ class Table:
         for peer in self.peers:
             if peer.is_open:
                 self.transcript.add(peer.name, "<-", "(still open at the end)")
+        self.transcript.is_over = True
         for peer in self.peers:
             async with self._door:
                 peer.is_open = False
@@ -221,8 +240,11 @@ class Table:
 
     # -- beginning -----------------------------------------------------------------------------------------------------
 
-    async def prepare(self, *, pause: bool = False, can_timeout: bool = True, observe: bool = True) -> list[str]:
-        """An administrator prepares a game with two reserved slots; returns the reservations."""
+    async def prepare(self, *, pause: bool = False, can_timeout: bool = False, observe: bool = True) -> list[str]:
+        """An administrator prepares a game with two reserved slots; returns the reservations.
+
+        Without `can_timeout` nobody is late, however busy the machine is on which this is recorded.
+        """
         admin = await self.administrator()
         slots = "".join(
             f'<slot displayName="{name}" canTimeout="{str(can_timeout).lower()}" reserved="true"/>'
@@ -245,7 +267,7 @@ class Table:
             await seat.wait_for("<joined")
             self.seats[team] = seat
 
-    async def begin(self, *, can_timeout: bool = True) -> None:
+    async def begin(self, *, can_timeout: bool = False) -> None:
         """Prepare a game, observe it, and take both seats."""
         await self.take_seats(await self.prepare(can_timeout=can_timeout))
 
@@ -270,6 +292,9 @@ class Table:
     def legal_move(self) -> str:
         """A legal move of the team on turn, one of those after which it can go on if there are."""
         rules = self.rules
+        position = rules.position()
+        if self._ours and position["team"] == "TWO":
+            return self._ours(position["state"])
         moves: list[str] = rules.sensible_moves() or rules.moves(200)["moves"]
         tried = self.rng.sample(moves, min(6, len(moves)))
         counts = rules.foresee(tried)
@@ -303,12 +328,15 @@ class Table:
         await seat.send(self.message(move))
 
     async def play(self, plies: int = 1000) -> None:
-        """Both seats play legal moves, until the game is over or so many were played."""
+        """Both seats play legal moves, until the game is over or so many were played and the next one is asked for."""
         for _ in range(plies):
             if self.is_over:
                 break
             await self.requested()
             await self.answer()
+        else:
+            if not self.is_over:
+                await self.requested()
 
     async def play_to_end(self) -> None:
         await self.play()

@@ -12,9 +12,9 @@ import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
 import java.lang.reflect.Modifier;
 import java.nio.charset.StandardCharsets;
-import java.security.MessageDigest;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -43,7 +43,7 @@ import sc.protocol.room.RoomPacket;
  * start SEED           a new game, its random start drawn from SEED
  * load XML             the position of a state: as on the wire, or "exact", as `position` gives it
  * position [exact]     turn, team, whether the game is over, points, state
- * moves LIMIT          how many moves the release lists, the first LIMIT of them, a hash of all
+ * moves LIMIT          how many moves the release lists, LIMIT of them from all parts of the list, a hash of all
  * sensible             the moves that the release's own simple players choose from
  * values MOVE…         for each: how well each team stands after it, by the extended points
  * foresee MOVE…        for each: how many moves its team has in its next turn, after a sensible answer; at most 99
@@ -143,20 +143,20 @@ public final class Rules {
         }
     }
 
+    /** The order in which a release lists moves may differ between two runs: it follows the addresses of constants. */
     private void listMoves(Map<String, Object> answer, int limit) throws Exception {
-        List<String> moves = new ArrayList<>();
-        MessageDigest digest = MessageDigest.getInstance("SHA-256");
-        int count = 0;
-        for (Iterator<IMove> all = legalMoves(state); all.hasNext(); count++) {
-            String text = moveText(all.next());
-            digest.update((text + "\n").getBytes(StandardCharsets.UTF_8));
-            if (count < limit) {
-                moves.add(text);
-            }
+        List<String> all = new ArrayList<>();
+        for (Iterator<IMove> moves = legalMoves(state); moves.hasNext(); ) {
+            all.add(moveText(moves.next()));
         }
-        answer.put("count", count);
-        answer.put("moves", moves);
-        answer.put("sha", Json.hex(digest.digest()));
+        Collections.sort(all);
+        List<String> shown = new ArrayList<>();
+        for (int i = 0; i < Math.min(limit, all.size()); i++) {
+            shown.add(all.get(all.size() <= limit ? i : (int) ((long) i * all.size() / limit)));
+        }
+        answer.put("count", all.size());
+        answer.put("moves", shown);
+        answer.put("sha", Json.sha(String.join("\n", all)));
     }
 
     private List<String> sensibleMoves() throws Exception {
@@ -166,6 +166,7 @@ public final class Rules {
                 moves.add(moveText((IMove) move));
             }
         }
+        Collections.sort(moves);
         return moves;
     }
 
