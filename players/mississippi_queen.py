@@ -235,6 +235,8 @@ class SearchLimits:
 
 _PUSH: Final = 0.3
 """What a field that the other ship is pushed back is worth."""
+_EARLIER: Final = 0.3
+"""The share of the value before a move that counts after it: what is reached earlier is more certain."""
 _LATER_COAL: Final = 1
 """The most coal that a later move of a plan takes."""
 
@@ -301,11 +303,9 @@ def _longer_plans(chart: Chart, plans: list[_Plan], is_used_up: Callable[[], boo
     for plan in plans:
         if is_used_up():
             return
-        if is_in_goal(chart, plan.boat):
-            yield plan._replace(value=plan.value + 1)  # to be there earlier is better
-            continue
-        for boat in successors(chart, plan.boat, _LATER_COAL):
-            yield _Plan(value_of(chart, boat), boat, plan.move)
+        has_arrived = is_in_goal(chart, plan.boat)
+        for boat in (plan.boat,) if has_arrived else successors(chart, plan.boat, _LATER_COAL):
+            yield _Plan(value_of(chart, boat) + _EARLIER * plan.value, boat, plan.move)
 
 
 def _best(plans: Iterator[_Plan], count: int) -> list[_Plan]:
@@ -318,7 +318,7 @@ def _best(plans: Iterator[_Plan], count: int) -> list[_Plan]:
     return sorted(best.values(), key=lambda plan: -plan.value)[:count]
 
 
-LIMITS: Final = (SearchLimits(1, 1), SearchLimits(2, 6), SearchLimits(3, 16), SearchLimits(5, 24))
+LIMITS: Final = (SearchLimits(2, 2), SearchLimits(2, 6), SearchLimits(4, 10), SearchLimits(6, 20))
 """The limits of each level, the weakest first."""
 
 PLAYERS: Final = GamePlayers(

@@ -86,9 +86,9 @@ def check_end(state: MississippiQueenState, line: Line) -> None:
     assert (None if outcome.winner is None else ("ONE", "TWO")[outcome.winner]) == line["winner"]
     assert outcome.reason == REASONS[line["reason"]]
     names = ("Eins", "Zwei")
-    shown = line["text"].replace("%S", "%s") % names[outcome.winner or 0]
-    if outcome.reason not in {"stuck", "passengers"}:
-        assert DIALECT.texts.regular_reason(outcome, names) == shown
+    sentence = DIALECT.texts.regular_reason(outcome, names)
+    assert f'reason="{sentence}"' in line["packet"]
+    assert f'regular="{"false" if outcome.reason == "stuck" else "true"}"' in line["packet"]
 
 
 @pytest.mark.parametrize("path", GAME_FILES)

@@ -112,7 +112,7 @@ def test_what_a_program_thinks_is_shown_while_it_thinks_and_in_the_replay(
     page = shown.open(f"{address}#/replay/*/1")
     expect(panel).to_contain_text("bot about move 1")
     expect(page.get_by_text("ordinary output")).to_be_visible()
-    expect(page.locator(".thought-mark")).to_have_count(3)
+    expect(page.locator(".thought-mark")).to_have_count(4)
     jump = panel.get_by_role("button", name="Next such move")
     jump.click()
     expect(panel.locator(".thought-value")).to_have_text("Value: 20 · ▼ 30 since its move before")
