@@ -5,9 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 DRIVER = Path(__file__).with_name("driver")
-# As the release is started; its XStream reads collections of Java by reflection.
+# As the release is started; its XStream reads collections of Java by reflection. Exceptions keep their texts, which Java
+# otherwise leaves out of those that are frequent.
 _JAVA = (
     *("java", "-Xmx1g", "-XX:+UseSerialGC", "-Dfile.encoding=UTF-8", "--add-opens", "java.base/java.util=ALL-UNNAMED"),
+    "-XX:-OmitStackTraceInFastThrow",
     f"-Dlogback.configurationFile={DRIVER / 'quiet.xml'}",
 )
 
