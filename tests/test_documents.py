@@ -130,7 +130,7 @@ def test_the_files_and_tests_that_are_named_exist(document: str) -> None:
         path, _, test = span.partition("::")
         if not re.fullmatch(r"[\w.-]+(/[\w.-]+)+\.(?:py|md|toml|js|sh|yml|lock|spec|properties|j2)", path):
             continue
-        if path.partition("/")[0] not in folders or "nim" in path or "X.md" in path:
+        if path.partition("/")[0] not in folders or re.search(r"nim|sea_horses|X\.md", path):
             continue
         found = [file for file in (ROOT / path, ROOT / "tests" / path) if file.is_file()]
         if not found or (test and f"def {test}(" not in found[0].read_text(encoding="utf-8")):

@@ -75,7 +75,7 @@ def test_its_files_are_imported_linted_and_fail_where_something_is_to_be_written
         command = [sys.executable, "-m", *arguments]
         return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
-    written = run("tools.season.skeleton", NAME, str(YEAR), "--title", "Seepferde")
+    written = run("tools.season", "skeleton", NAME, str(YEAR), "--title", "Seepferde")
     assert written.returncode == 0, written.stderr
     *names, last = written.stdout.splitlines()
     assert "NotImplementedError" in last

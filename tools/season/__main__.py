@@ -19,6 +19,7 @@ from tools.season.our_player import OurPlayer
 from tools.season.record import record as record_release
 from tools.season.release import Release, ReleaseError
 from tools.season.rules import open_rules
+from tools.season.skeleton import skeleton
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _RELEASE = click.argument("release", type=click.Path(exists=True, file_okay=False, path_type=Path))
@@ -150,6 +151,9 @@ def _print(title: str, lines: Iterable[str]) -> None:
     click.echo(f"\n## {title}\n")
     for line in list(lines) or ["nothing"]:
         click.echo(f"- {line}")
+
+
+season.add_command(skeleton)
 
 
 def main() -> None:

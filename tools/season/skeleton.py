@@ -129,7 +129,3 @@ def skeleton(name: str, year: int, title: str | None, release: str, since: str) 
     except SkeletonError as error:
         raise click.ClickException(str(error)) from None
     click.echo("`git grep -n NotImplementedError` says what is left to write; docs/adding-a-season.md has the order")
-
-
-if __name__ == "__main__":
-    sys.exit(skeleton())

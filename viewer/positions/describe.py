@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Final, cast
 
 from spielleiter.common.imports import imported_if_there
-from spielleiter.game.api import Game, GameOverError, Move, State, package_of
+from spielleiter.game.api import Game, GameOverError, IncompleteMoveError, Move, State, package_of
 from spielleiter.viewer.positions.view import Json, View, shortened_text
 
 _TABLE: Final = View()
@@ -79,7 +79,7 @@ def describe_illegal_move(state: State, move: Move, text: str) -> Json | None:
     view, seat = view_of(state), state.seat_on_turn
     try:
         mistake = state.check(move) if view.is_possible(state) else None
-    except (GameOverError, TypeError):  # not a move for this position at all
+    except (GameOverError, IncompleteMoveError, TypeError):  # not a move for this position at all
         return None
     if mistake is None:
         return None

@@ -16,6 +16,7 @@ pytestmark = pytest.mark.slow
 
 BLOKUS = "swc_2027_blokus"
 HASE_UND_IGEL = "swc_2018_hase_und_igel"
+PIRANHAS = "swc_2026_piranhas"
 
 
 def begin(page: Page, name: str, game_type: str = BLOKUS) -> None:
@@ -238,3 +239,29 @@ def test_a_person_waits_for_a_program_and_passes(visit: Callable[..., Visit], se
     page.get_by_role("button", name="Spiel verlassen").tap()
     expect(page.locator(".end-text")).to_be_visible()
     served.join_players()
+
+
+def test_piranhas_is_played_by_clicks_on_a_fish_and_its_target(visit: Callable[..., Visit]) -> None:
+    playing = visit(viewport={"width": 390, "height": 844})
+    page = playing.open("#/play")
+    begin(page, "Angler", PIRANHAS)
+    wait_for_turn(page)
+    click_middle(page, ".can-move")
+    expect(page.locator(".chosen")).to_have_count(1)
+    assert page.locator(".target-ring").count() == page.locator(".move-choice:visible").count() > 0
+    page.locator(".sea").nth(45).click()  # an empty cell chooses nothing
+    expect(page.locator(".chosen")).to_have_count(0)
+    assert playing.accessibility_violations() == []
+    for number in range(4):
+        ply = ply_on(page)
+        click_middle(page, ".can-move")
+        if number == 3:
+            playing.screenshot("piranhas-seat")
+        click_middle(page, ".target-ring")
+        wait_for_ply_after(page, ply)
+        wait_for_turn(page)
+    page.locator(".move-choice").first.press("Enter")
+    wait_for_ply_after(page, 2 * 4)
+    expect(page.locator(".last-frame")).to_have_count(2)
+    page.get_by_role("button", name="Leave the game").click()
+    assert playing.problems == []

@@ -1,0 +1,1 @@
+"""How Piranhas is shown."""

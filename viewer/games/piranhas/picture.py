@@ -1,0 +1,72 @@
+"""Piranhas in pictures: the board, and beside it what each player has."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from spielleiter.viewer.pictures import LINE, MARGIN, SMALL, TEXT, Drawing, Picture, draw_end, draw_heading, end_of
+from spielleiter.viewer.positions.view import Json
+
+_CELL: Final = 48
+_PANEL: Final = 340
+_COLORS: Final = {**dict.fromkeys("123", "RED"), **dict.fromkeys("abc", "BLUE")}
+_MARGINS: Final = (13, 8, 3)
+"""For each size of a fish the pixels between it and the border of its cell."""
+
+
+class PiranhasDrawing(Drawing):
+    """Draws positions of Piranhas."""
+
+    def __init__(self, game: Json) -> None:
+        super().__init__(game)
+        self._size = game["positions"][0]["board"]["size"]
+        self.width = (self._size + 1) * _CELL + MARGIN + _PANEL
+        self.height = (self._size + 1) * _CELL + MARGIN
+
+    def draw(self, canvas: Picture, position: Json) -> None:
+        board = position["board"]
+        for number in range(self._size):
+            left, top = self._place(number, number)
+            canvas.centered(left, self._place(0, -1)[1], _CELL, _CELL // 2, str(number), SMALL, color="muted")
+            canvas.centered(0, top, _CELL, _CELL, str(number), SMALL, color="muted")
+        for index, sign in enumerate(board["cells"]):
+            y, x = divmod(index, self._size)
+            self._draw_cell(canvas, *self._place(x, y), sign)
+        move, end = position["lastMove"], end_of(self.game, position)
+        for x, y in [] if move is None else move["cells"]:
+            left, top = self._place(x, y)
+            canvas.frame(left, top, _CELL - 1, _CELL - 1, "ink", 2)
+        if end is not None and end["illegal"] is not None:
+            for x, y in end["illegal"]["cells"]:
+                left, top = self._place(x, y)
+                canvas.frame(left, top, _CELL - 1, _CELL - 1, "fault", 3)
+                if [x, y] in end["illegal"]["offendingCells"]:
+                    canvas.line((left + 6, top + 6), (left + _CELL - 8, top + _CELL - 8), "fault", 3)
+                    canvas.line((left + 6, top + _CELL - 8), (left + _CELL - 8, top + 6), "fault", 3)
+        left, width = self.width - _PANEL, _PANEL - MARGIN
+        top = draw_heading(canvas, self.game, position, left, MARGIN, width)
+        for player in position["players"]:
+            canvas.badge(left, top, 18, 18, player["color"], SMALL)
+            words = f"heaviest swarm {player['swarm']}, {player['fish']} fish, {player['swarms']} swarms"
+            canvas.text(left + 26, top, words, TEXT, width=width - 26)
+            top += LINE + 10
+        if end is not None:
+            draw_end(canvas, end, left, top + 4, width)
+
+    def _place(self, x: int, y: int) -> tuple[int, int]:
+        """Return where a cell begins; the row 0 is the lowest one."""
+        return _CELL + x * _CELL, MARGIN + (self._size - 1 - y) * _CELL
+
+    def _draw_cell(self, canvas: Picture, left: int, top: int, sign: str) -> None:
+        canvas.fill(left, top, _CELL - 1, _CELL - 1, "board")
+        if sign == "x":
+            canvas.frame(left + 6, top + 6, _CELL - 13, _CELL - 13, "muted", 4)
+            canvas.centered(left, top, _CELL, _CELL, "squid", SMALL, color="muted")
+        elif sign in _COLORS:
+            name, size = _COLORS[sign], "123".find(sign) + "abc".find(sign) + 1
+            margin, edge = _MARGINS[size], _CELL - 1 - 2 * _MARGINS[size]
+            canvas.fill(left + margin, top + margin, edge, edge, name)
+            canvas.centered(left + margin, top + margin, edge, edge, f"{name[0]}{size + 1}", SMALL, color="white")
+
+
+DRAWING: Final = PiranhasDrawing
