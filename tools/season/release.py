@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 DRIVER = Path(__file__).with_name("driver")
-# As the release is started; its XStream reads collections of Java by reflection. Exceptions keep their texts, which Java
-# otherwise leaves out of those that are frequent.
+# As the release is started; its XStream reads collections of Java by reflection.
+# Java would otherwise leave out the texts of frequent exceptions.
 _JAVA = (
     *("java", "-Xmx1g", "-XX:+UseSerialGC", "-Dfile.encoding=UTF-8", "--add-opens", "java.base/java.util=ALL-UNNAMED"),
     "-XX:-OmitStackTraceInFastThrow",
