@@ -122,7 +122,7 @@ class Edition(Struct, frozen=True, eq=False, dict=True):
     """One season's game as one release implements it: rules, wire form and behaviour.
 
     Rules and wire form are imported when they are first needed, so a server does not grow with the seasons that nobody
-    plays. That takes 10 to 20 ms, once in the life of a process.
+    plays. That takes some hundredths of a second, once in the life of a process.
     """
 
     name: str
