@@ -21,7 +21,7 @@ MAX_TEXT_BYTES: Final = 400
 """Bytes of an explanation, escaped."""
 
 _MAX_VALUE_BYTES: Final = 100  # of one text in the repeated packet, escaped
-_MAX_ITEMS: Final = 8  # slots, hints or actions that are repeated
+_MAX_ITEMS: Final = 20  # slots, hints or actions that are repeated; a move of Mississippi Queen may have 16
 _MAX_DEPTH: Final = 6  # error, packet, room, data, move, action
 _MAX_CHARACTER_BYTES: Final = 6  # of the longest escaped character, `&quot;`
 

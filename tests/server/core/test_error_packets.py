@@ -80,7 +80,7 @@ def test_no_error_is_long(message: Message) -> None:
 
 def test_what_is_long_inside_of_a_packet_is_cut() -> None:
     cut = shortened(RoomMessage("id", MoveData(MOVE, ("y" * 200,) * 20)))
-    assert cut == RoomMessage("id", MoveData(MOVE, ("y" * 100 + "…",) * 8))
+    assert cut == RoomMessage("id", MoveData(MOVE, ("y" * 100 + "…",) * 20))
     assert shortened_text('"' * 80) == '"' * 66 + "…", "as an attribute, each character takes six bytes"
     prepare = PrepareRequest("swc_2021_blokus", (Slot("Eins"), Slot("x" * 200)))
     assert [slot.display_name for slot in shortened(prepare).slots] == ["Eins", "x" * 100 + "…"]

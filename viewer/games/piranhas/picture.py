@@ -61,7 +61,7 @@ class PiranhasDrawing(Drawing):
         canvas.fill(left, top, _CELL - 1, _CELL - 1, "board")
         if sign == "x":
             canvas.frame(left + 6, top + 6, _CELL - 13, _CELL - 13, "muted", 4)
-            canvas.centered(left, top, _CELL, _CELL, "squid", SMALL, color="muted")
+            canvas.centered(left, top, _CELL, _CELL, "X", TEXT, color="muted")
         elif sign in _COLORS:
             name, size = _COLORS[sign], "123".find(sign) + "abc".find(sign) + 1
             margin, edge = _MARGINS[size], _CELL - 1 - 2 * _MARGINS[size]
