@@ -381,8 +381,8 @@ def cancelling(plies: int) -> Scenario:
     async def scenario(table: Table) -> None:
         await table.begin()
         await table.play(plies)
-        if not table.is_over:
-            await table.requested()
+        if table.is_over:
+            await table.admin.wait_for("<left")
         await table.admin.send(f'<cancel roomId="{table.room}"/>')
         await table.settle()
 
