@@ -34,9 +34,6 @@ class OtherNim(Nim):
     """The same game, in which at most two may be taken, and who takes the last one loses."""
 
     def ask(self, *words: str) -> dict[str, Any]:
-        if words[0] == "load":
-            self.heap, self.turn = map(int, words[1].split('"')[1::2])
-            return {}
         if words[0] == "play" and words[1] not in self.legal():
             return {"verdict": "Mistake.NO"}
         answer = super().ask(*words)

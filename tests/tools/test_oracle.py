@@ -20,6 +20,9 @@ class Nim(Rules):
             case ["start", seed]:
                 self.heap, self.turn = 8 + int(seed) % 5, 0
                 return {"game": "nim"}
+            case ["load", state]:
+                self.heap, self.turn = map(int, state.split('"')[1::2])
+                return {}
             case ["position", *exact]:
                 team = "ONE" if self.turn % 2 == 0 else "TWO"
                 place: dict[str, Any] = {"turn": self.turn, "team": team, "over": self.heap == 0}
@@ -73,6 +76,18 @@ def test_each_game_is_played_from_its_start_to_its_end() -> None:
 def test_wrong_moves_are_judged_beside_the_legal_ones() -> None:
     verdicts = {probe["verdict"] for line in play_games(Nim(), 3, 0) for probe in line.get("probes", [])}
     assert verdicts == {"OK", "Mistake.NO"}
+
+
+def test_games_can_begin_with_given_states() -> None:
+    starts = ['<state heap="1" turn="5"/>', '<state heap="0" turn="6"/>']
+    lines = list(play_games(Nim(), 3, 0, starts))
+    assert [(line["game"], line["turn"], "end" in line) for line in lines] == [
+        (0, 5, False),
+        (0, 6, True),
+        (1, 6, True),
+        (2, 5, False),
+        (2, 6, True),
+    ]
 
 
 def test_the_same_seed_plays_the_same_games() -> None:

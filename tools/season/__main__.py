@@ -50,10 +50,13 @@ def build(repository: Path, tag: str, out: Path, compiler: Path | None) -> None:
 @click.argument("out", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--games", type=click.IntRange(1), default=200, show_default=True)
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
-def oracle(release: Path, out: Path, games: int, seed: int) -> None:
+@click.option(
+    "--starts", type=click.File(encoding="utf-8"), help="Begin with these states, one in a line, as on the wire."
+)
+def oracle(release: Path, out: Path, games: int, seed: int, starts: Iterable[str] | None) -> None:
     """Play games by the rules of RELEASE, and write positions, legal moves, verdicts and results to OUT (.jsonl.gz)."""
     with open_rules(Release(release)) as rules, gzip.open(out, "wt", encoding="utf-8") as file:
-        for line in play_games(rules, games, seed):
+        for line in play_games(rules, games, seed, list(starts or ())):
             file.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n")
             if line.get("end"):
                 click.echo(f"game {line['game']}: {line['ply']} plies, {line['reason']}, winner {line['winner']}")

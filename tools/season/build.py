@@ -57,7 +57,11 @@ def build(repository: Path, tag: str, out: Path, compiler: Path, say: Callable[[
     adapt(source)
     jars = _compiler(compiler, say)
     libraries = [
-        *(jar for name in ("kotlin-stdlib", "kotlin-reflect") for jar in sorted(jars.glob(f"{name}-[0-9]*.jar"))),
+        *(
+            jar
+            for name in ("kotlin-stdlib", "kotlin-reflect", "annotations")
+            for jar in sorted(jars.glob(f"{name}-[0-9]*.jar"))
+        ),
         *(_DEBIAN_JARS / f"{name}.jar" for name in _JARS),
     ]
     plugin = plugin_folder(source, game, year)

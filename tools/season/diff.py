@@ -16,7 +16,7 @@ _FILE = re.compile(r"^\+\+\+ b/(.*)$")
 _SOURCES = ("sdk/src/main", "server/src/main", "plugin*/src/main", "plugin*/src/shared", "games/*/src/main")
 _TIMES = re.compile(r"^ +\d+\.\d+ +", re.MULTILINE)
 _WHERE = re.compile(r"(\w+) +(->|<-) +")
-_MOST_POSITIONS = 3000
+_MOST_POSITIONS = 1500
 
 
 def source_differences(repository: Path, old: str, new: str) -> Iterator[str]:

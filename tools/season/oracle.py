@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tools.season.altered_moves import AlteredMoves
@@ -17,17 +17,21 @@ _CANDIDATES = 16  # altered moves that are judged in each position
 _PROBES = 10  # and how many of them are kept
 
 
-def play_games(rules: Rules, games: int, seed: int) -> Iterator[dict[str, Any]]:
+def play_games(rules: Rules, games: int, seed: int, starts: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
     """Play games, and yield a description of each position and of each end.
 
-    Everything that is drawn follows from `seed`; game n has the start that ``rules.start(seed + n)`` draws.
+    Everything that is drawn follows from `seed`; game n has the start that ``rules.start(seed + n)`` draws. With
+    `starts`, which are states as on the wire, the games begin there by turns: for endings that are seldom reached.
     """
     altered = AlteredMoves(random.Random(seed))
     verdicts_seen: Counter[str] = Counter()
     foreign_moves: list[str] = []
     for game in range(games):
         rng = random.Random(f"{seed} {game}")
-        rules.start(seed + game)
+        if starts:
+            rules.load(starts[game % len(starts)])
+        else:
+            rules.start(seed + game)
         choice = CHOICES[game % len(CHOICES)]
         start: dict[str, Any] = {"seed": seed + game, "choice": choice}
         for ply in range(1000):

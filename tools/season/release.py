@@ -6,8 +6,10 @@ from pathlib import Path
 
 DRIVER = Path(__file__).with_name("driver")
 # As the release is started; its XStream reads collections of Java by reflection.
+# Java would otherwise leave out the texts of frequent exceptions.
 _JAVA = (
     *("java", "-Xmx1g", "-XX:+UseSerialGC", "-Dfile.encoding=UTF-8", "--add-opens", "java.base/java.util=ALL-UNNAMED"),
+    "-XX:-OmitStackTraceInFastThrow",
     f"-Dlogback.configurationFile={DRIVER / 'quiet.xml'}",
 )
 

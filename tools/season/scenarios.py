@@ -269,7 +269,7 @@ async def no_timeout(table: Table) -> None:
 
 
 def leaving(who: str, how: str, plies: int) -> Scenario:
-    """After some plies `on_turn`, `off_turn`, `both` or the `observer` leave, by `fin`, `close` or `end_tag`."""
+    """After some plies `on_turn`, `off_turn` or the `observer` leaves, by `fin`, `close` or `end_tag`."""
 
     async def scenario(table: Table) -> None:
         await table.begin()
@@ -277,10 +277,7 @@ def leaving(who: str, how: str, plies: int) -> Scenario:
         if table.is_over:
             return
         await table.requested()
-        on_turn, off_turn = table.on_turn, table.off_turn
-        gone = {"on_turn": [on_turn], "off_turn": [off_turn], "both": [off_turn, on_turn], "observer": [table.admin]}
-        for seat in gone[who]:
-            await _leave(seat, how)
+        await _leave({"on_turn": table.on_turn, "off_turn": table.off_turn, "observer": table.admin}[who], how)
         if who == "observer":
             await table.play(2)
         await table.settle()
@@ -500,7 +497,6 @@ TOGETHER: dict[str, Scenario] = {
             ("off_turn", "fin", 1),
             ("off_turn", "close", 2),
             ("off_turn", "end_tag", 5),
-            ("both", "close", 2),
             ("observer", "close", 2),
             ("observer", "fin", 2),
         )
