@@ -102,9 +102,10 @@ class Outcome(Struct, frozen=True):
 class State(Protocol):
     """A position, with everything that the rules need to continue from it.
 
-    Three more methods are used where a state has them. `count_legal_moves()`, and `draw_legal_move(rng)`, which returns
+    Four more methods are used where a state has them. `count_legal_moves()`, and `draw_legal_move(rng)`, which returns
     any legal move, all equally likely, or None, can be much faster than making every move. `standing()` returns the
-    outcome if the game ended here; without it, more points win.
+    outcome if the game ended here; without it, more points win. `as_seen()` returns the position as players know it, in
+    a game that hides a part of its positions.
     """
 
     @property

@@ -99,7 +99,8 @@ class MovePlayed(_Event, frozen=True):
     """A move after which the game goes on, or which ends it by the rules. Now the other player's move is requested.
 
     `ply` is the number of moves that were played in this room before, `move` is the element `data` of the season, and
-    `hints` are the player's debug texts.
+    `hints` are the player's debug texts. `position` is a document like that of `GameStarted`, with the position after
+    the move, in seasons where a move may reveal what nobody knew before.
     """
 
     room: str
@@ -108,6 +109,7 @@ class MovePlayed(_Event, frozen=True):
     move: str
     think_time: float
     hints: tuple[str, ...] = ()
+    position: str | None = None
 
 
 class ThinkingChanged(_Event, frozen=True):

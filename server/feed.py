@@ -244,8 +244,9 @@ class Feed:
             case events.MovePlayed(room_id, seat, _, ply, _, move, think_time, hints):
                 self._requested[room_id] = True
                 self._changed[room_id] = None
-                text = feed.write_data(self._rooms[room_id].edition.dialect, MoveData(move))
-                yield feed.MovePlayed(room_id, ply, seat, text, think_time, hints)
+                room = self._rooms[room_id]
+                text = feed.write_data(room.edition.dialect, MoveData(move))
+                yield feed.MovePlayed(room_id, ply, seat, text, think_time, hints, _revealed(room, ply + 1))
             case events.GameStarted(room_id, _, is_paused):
                 self._requested[room_id] = False
                 self._changed[room_id] = None
@@ -274,7 +275,8 @@ class Feed:
         for ply, move in enumerate(room.moves):
             seat, hints = positions[ply].state.seat_on_turn, positions[ply + 1].hints
             text = feed.write_data(room.edition.dialect, MoveData(move))
-            yield feed.MovePlayed(room.id, ply, seat, text, next(answers[seat]), hints)
+            revealed = _revealed(room, ply + 1)
+            yield feed.MovePlayed(room.id, ply, seat, text, next(answers[seat]), hints, revealed)
         yield self._request(room)
 
     def _request(self, room: Room) -> feed.RequestChanged:
@@ -322,6 +324,13 @@ def _start(room: Room, *, is_paused: bool) -> feed.GameStarted:
     assert isinstance(position, Memento)
     document = write_position(room.edition.dialect, room.id, position)
     return feed.GameStarted(room.id, _names(room), is_paused, _soft_timeouts(room), document, room.addresses)
+
+
+def _revealed(room: Room, ply: int) -> str | None:
+    """Return the position number `ply` of a game that hides a part of its positions; None for other games."""
+    position = room.record[ply]  # errors and results come after the last one
+    assert isinstance(position, Memento)
+    return write_position(room.edition.dialect, room.id, position) if hasattr(position.state, "as_seen") else None
 
 
 def _end(room: Room, event: events.GameEnded) -> Iterator[feed.FeedEvent]:

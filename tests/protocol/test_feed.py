@@ -62,6 +62,7 @@ def test_the_fields_have_the_names_of_the_documents() -> None:
         "move": "<data/>",
         "thinkTime": 0.5,
         "hints": ["hint"],
+        "position": None,
     }
 
 

@@ -79,13 +79,16 @@ class Mirror:
                 room.free_seats, room.requested = 0, None
                 start = read_position(dialect, position)
                 room.record.append(Memento(room.edition.game.resume(start.state), names))
-            case feed.MovePlayed(_, ply, seat, move, think_time, hints):
+            case feed.MovePlayed(_, ply, seat, move, think_time, hints, position):
                 data = feed.read_data(dialect, move)
                 assert isinstance(data, MoveData)
                 assert ply == len(room.record) - 1
                 assert room.state is not None
                 assert seat == room.state.seat_on_turn
-                state = room.state.play(data.move)
+                if position is None:
+                    state = room.state.play(data.move)
+                else:
+                    state = room.edition.game.resume(read_position(dialect, position).state)
                 room.record.append(Memento(state, room.names, hints))
                 room.think_times[seat].append(think_time)
                 room.requested = state.seat_on_turn

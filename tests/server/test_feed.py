@@ -31,6 +31,7 @@ from spielleiter.server.errors import Fault, RequestError
 from spielleiter.server.feed import FLUSH_INTERVAL, MOST_AT_ONCE, MOST_FOLLOWERS, MOST_QUEUED, PACKET_BYTES, Feed
 from spielleiter.server.replay import encode_replay
 from tests.example_counts import examples
+from tests.seen import as_seen
 from tests.server.feeds import FollowingPeer, MirroredRoom
 from tests.server.room_harness import FakePeer, RoomHarness, first_move
 
@@ -160,7 +161,11 @@ class FeedHarness:
         assert mirrored.think_times == tuple(slot.think_times for slot in room.player_slots)
         assert mirrored.requested == (None if room.pending is None else room.pending.player_slot.seat)
         assert replay(mirrored, mirrored.record) == replay(mirrored, room.record)
-        assert mirrored.state == (room.state if room.record else None)
+        if room.record:
+            assert mirrored.state is not None
+            assert as_seen(mirrored.state) == as_seen(room.state)
+        else:
+            assert mirrored.state is None
 
 
 def replay(mirrored: MirroredRoom, record: object) -> bytes:

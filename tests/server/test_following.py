@@ -19,6 +19,7 @@ from spielleiter.server.core.policy import Edition
 from spielleiter.server.core.room import DedicatedPort
 from spielleiter.server.editions import EDITIONS
 from spielleiter.server.feed import FLUSH_INTERVAL, MOST_FOLLOWERS
+from tests.seen import as_seen
 from tests.server.feeds import Mirror
 from tests.server.harness import (
     GAME_TYPE,
@@ -244,7 +245,7 @@ async def test_a_game_starts_from_a_position(edition: Edition, autojump_clock: M
         admin = await harness.admin()
         await admin.send(prepare_from(edition, write_position(edition.dialect, "", Memento(state))))
         (room,) = harness.server.lobby.rooms.values()
-        assert room.state == harness.server.editions[edition.game_type].game.resume(state)
+        assert room.state == harness.server.editions[edition.game_type].game.resume(as_seen(state))
         assert room.id.encode() in await admin.receive()
 
 

@@ -250,6 +250,9 @@ class FollowedGame:
             case GameStarted(position=position):
                 start = read_position(dialect, position)
                 self._add_position(Memento(self.edition.game.resume(start.state), self.names))
+            case MovePlayed(position=str(position), hints=hints):
+                revealed = read_position(dialect, position)
+                self._add_position(Memento(self.edition.game.resume(revealed.state), self.names, hints))
             case MovePlayed(move=text, hints=hints):
                 move = read_data(dialect, text)
                 if self._state is not None and isinstance(move, MoveData):
@@ -278,8 +281,8 @@ def _text_bytes(event: Recorded) -> int:
     match event:
         case GameStarted(position=text) | GameEnded(result=text):
             return len(text)
-        case MovePlayed(move=text, hints=hints):
-            return len(text) + sum(map(len, hints))
+        case MovePlayed(move=text, hints=hints, position=position):
+            return len(text) + sum(map(len, hints)) + len(position or "")
         case _:
             return len(event.text) + len(event.original or "")
 

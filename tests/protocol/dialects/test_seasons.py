@@ -16,6 +16,7 @@ from spielleiter.protocol.dialects import blokus_2021, blokus_2027, hase_und_ige
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
 from spielleiter.server.editions import EDITIONS
 from tests.protocol.streams import data_of, decode, packets, samples, transcripts
+from tests.seen import as_seen
 from tests.shared import needs_shared
 
 
@@ -75,8 +76,7 @@ def test_every_written_position_of_a_game_is_read_as_it_was(season: Season, seed
             season.dialect, season.dialect.encode(m.RoomMessage("r", m.Memento(state, names))), is_from_server=True
         )
         assert read.names in {names, ("", "")}  # the later releases show no names with a position
-        seen = getattr(state, "as_seen", lambda: state)()  # noqa: B023
-        assert read == m.Memento(seen, read.names)
+        assert read == m.Memento(as_seen(state), read.names)
         state = state.play(rng.choice(list(state.generate_legal_moves())))
         if season.dialect is R2 and getattr(state, "valid_mask", 15) != 15:
             break  # that revision does not say which colours are still in the game
