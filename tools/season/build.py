@@ -11,7 +11,6 @@ import re
 import shutil
 import subprocess
 import sys
-import tarfile
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -105,11 +104,11 @@ def unpack_sources(repository: Path, tag: str, to: Path) -> None:
         season = tag.partition(".")[0]
         near = [each for each in tags if each.startswith(f"{season}.")] or tags
         raise ReleaseError(f"{repository} has no tag {tag}; it has {', '.join(near[-20:])}")
-    archive = run([*git, "archive", f"refs/tags/{tag}"])
+    archive = run([*git, "archive", "--format=zip", f"refs/tags/{tag}"])
     shutil.rmtree(to, ignore_errors=True)
     to.mkdir(parents=True)
-    with tarfile.open(fileobj=io.BytesIO(archive)) as files:  # the filter admits only what stays inside the folder
-        files.extractall(to, filter="data")
+    with zipfile.ZipFile(io.BytesIO(archive)) as files:  # which writes only inside the folder, and no links
+        files.extractall(to)
 
 
 def season_of(source: Path) -> tuple[str, int]:
