@@ -226,7 +226,7 @@ def value_after(state: MississippiQueenState, move: MississippiQueenMove) -> tup
 
 
 @dataclass(frozen=True, slots=True)
-class SearchLimits:
+class PlanLimits:
     """The work of a search: how many moves ahead it plans, and how many plans it keeps in each step."""
 
     depth: int
@@ -248,7 +248,7 @@ class _Plan(NamedTuple):
 
 
 def choose_move(
-    limits: SearchLimits, state: MississippiQueenState, rng: random.Random, budget: SearchBudget | None = None
+    limits: PlanLimits, state: MississippiQueenState, rng: random.Random, budget: SearchBudget | None = None
 ) -> MississippiQueenMove:
     """Return the first move of the best plan; `rng` decides between equally good ones.
 
@@ -318,7 +318,7 @@ def _best(plans: Iterator[_Plan], count: int) -> list[_Plan]:
     return sorted(best.values(), key=lambda plan: -plan.value)[:count]
 
 
-LIMITS: Final = (SearchLimits(2, 2), SearchLimits(2, 6), SearchLimits(4, 10), SearchLimits(6, 20))
+LIMITS: Final = (PlanLimits(2, 2), PlanLimits(2, 6), PlanLimits(4, 10), PlanLimits(6, 20))
 """The limits of each level, the weakest first."""
 
 PLAYERS: Final = GamePlayers(

@@ -8,13 +8,13 @@ bare sets of cells, which is about twenty times as fast (the tests compare them)
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from functools import partial
-from typing import Final, NamedTuple, TypeAlias
+from typing import ClassVar, Final, NamedTuple, TypeAlias
 
 from spielleiter.game.piranhas import ROUND_LIMIT, SIZE, Cell, Fish, PiranhasMove, PiranhasState
 from spielleiter.game.piranhas.board import RAYS, Bits, scan
+from spielleiter.players.alpha_beta import AlphaBetaSearch, SearchLimits
 from spielleiter.players.search_budget import GamePlayers, LadderLevel, SearchBudget, no_move
 
 # -- positions --------------------------------------------------------------------------------------------------------
@@ -99,115 +99,47 @@ def swarm_after(state: PiranhasState, move: PiranhasMove) -> tuple[int, ...]:
 
 
 # -- search -----------------------------------------------------------------------------------------------------------
-# Alpha-beta with iterative deepening. The work is counted in nodes (the positions that are looked at), so a search
-# gives the same result on every machine. The clock only ends a search that takes far too long.
 
 WIN: Final = 1_000_000
 """The value of a won game, less the number of its last turn."""
 
-_LAST_TURN: Final = 2 * ROUND_LIMIT
-_DECIDED: Final = WIN - _LAST_TURN
-_NODES_PER_CLOCK: Final = 256
-"""The clock is read about once for this many nodes."""
 
+class SwarmSearch(AlphaBetaSearch[Shoal, Choice]):
+    """One search, on a board with these squids."""
 
-@dataclass(frozen=True, slots=True)
-class SearchLimits:
-    """The limits of a search.
-
-    - `nodes`: the number of nodes after which it ends. The moves in one position are counted together.
-    - `depth`: the greatest number of plies.
-    """
-
-    nodes: int
-    depth: int = _LAST_TURN
-
-
-class SwarmSearch:
-    """One search. `nodes` is the work so far, and `depth` the number of plies of the last complete iteration."""
+    WIN: ClassVar[float] = WIN
+    LAST_TURN = 2 * ROUND_LIMIT
 
     def __init__(self, squids: Bits, limits: SearchLimits, is_late: Callable[[], bool]) -> None:
-        self.nodes = 0
-        self.depth = 0
+        super().__init__(limits, is_late)
         self._squids = squids
-        self._limits = limits
-        self._is_late = is_late
-        self._next_look = _NODES_PER_CLOCK
         self._ratings: dict[Shoal, Rating] = {}
-        self._best_replies: dict[Choice, Choice] = {}
 
-    def best(self, choices: Sequence[Choice], turn: int) -> Choice:
-        """Return the best of `choices`, which are those of the player to move in turn `turn`, and at least one.
+    def successors(self, own: Shoal, other: Shoal) -> list[Choice]:
+        return successors(own, other, self._squids)
 
-        Of choices that are equally good, it is the first one in most cases.
-        """
-        ordered = sorted(choices, key=self._value, reverse=True)
-        while len(ordered) > 1 and self.depth < min(self._limits.depth, _LAST_TURN - turn):
-            best, best_value = ordered[0], -2 * WIN
-            try:
-                for own, other in ordered:
-                    value = -self.value_of(other, own, turn + 1, self.depth, -2 * WIN, -best_value)
-                    if value > best_value:
-                        best, best_value = (own, other), value
-            except _LimitReachedError:
-                return best
-            self.depth += 1
-            ordered.remove(best)
-            ordered.insert(0, best)
-            if abs(best_value) >= _DECIDED:
-                break
-        return ordered[0]
+    def after(self, choice: Choice, _other: Shoal) -> tuple[Shoal, Shoal]:
+        return choice
 
-    def value_of(self, own: Shoal, other: Shoal, turn: int, depth: int, alpha: int, beta: int) -> int:
-        """Return the value of a position for the player with the fish `own`, to move in `turn`.
+    def rank(self, choice: Choice) -> int:
+        return self.evaluate(*choice)
 
-        The search goes `depth` plies deep. The value is exact between `alpha` and `beta`, otherwise a bound.
-        """
+    def value_of_end(self, own: Shoal, other: Shoal, turn: int) -> float | None:
         first, second = self._rate(own), self._rate(other)
-        if turn == _LAST_TURN or (turn % 2 == 0 and (first.is_united or second.is_united)):
-            # a union is the usual reason for a game to end early, and decides between equal swarms under most rules
-            lead = first.swarm - second.swarm or first.is_united - second.is_united
-            return 0 if lead == 0 else WIN - turn if lead > 0 else turn - WIN
-        if depth == 0:
-            return first.value - second.value
-        choices = successors(own, other, self._squids)
-        if not choices:
-            return turn - WIN
-        self.nodes += len(choices)
-        if self.nodes >= self._limits.nodes:
-            raise _LimitReachedError
-        if self.nodes >= self._next_look:
-            self._next_look = self.nodes + _NODES_PER_CLOCK
-            if self._is_late():
-                raise _LimitReachedError
-        choices.sort(key=self._value, reverse=True)
-        reply = self._best_replies.get((own, other))
-        if reply is not None:
-            choices.remove(reply)
-            choices.insert(0, reply)
-        best, best_value = choices[0], -2 * WIN
-        for choice in choices:
-            value = -self.value_of(choice[1], choice[0], turn + 1, depth - 1, -beta, -alpha)
-            if value > best_value:
-                best, best_value = choice, value
-                if value >= beta:
-                    break
-                alpha = max(alpha, value)
-        self._best_replies[own, other] = best
-        return best_value
+        if turn != self.LAST_TURN and (turn % 2 != 0 or not (first.is_united or second.is_united)):
+            return None
+        # a union is the usual reason for a game to end early, and decides between equal swarms under most rules
+        lead = first.swarm - second.swarm or first.is_united - second.is_united
+        return 0 if lead == 0 else WIN - turn if lead > 0 else turn - WIN
 
-    def _value(self, choice: Choice) -> int:
-        return self._rate(choice[0]).value - self._rate(choice[1]).value
+    def evaluate(self, own: Shoal, other: Shoal) -> int:
+        return self._rate(own).value - self._rate(other).value
 
     def _rate(self, shoal: Shoal) -> Rating:
         rating = self._ratings.get(shoal)
         if rating is None:
             rating = self._ratings[shoal] = rate(shoal)
         return rating
-
-
-class _LimitReachedError(Exception):
-    """The search has used up its nodes or its time."""
 
 
 # -- levels -----------------------------------------------------------------------------------------------------------
@@ -232,7 +164,7 @@ def choose_move(
     rng.shuffle(pairs)
     moves = dict(pairs)
     search = SwarmSearch(state.squids, limits, budget.is_used_up)
-    return moves[search.best(tuple(moves), state.turn)]
+    return moves[search.best(tuple(moves), other, state.turn)]
 
 
 LIMITS: Final = tuple(SearchLimits(nodes) for nodes in (1, 300, 3000, 12000))

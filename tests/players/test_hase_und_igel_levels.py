@@ -21,6 +21,7 @@ from spielleiter.game.hase_und_igel import (
     Player,
     generate_board,
 )
+from spielleiter.players.alpha_beta import SearchLimits
 from spielleiter.players.choosers import greedy_move, random_move
 from spielleiter.players.hase_und_igel_levels import (
     EAT_SALAD,
@@ -34,7 +35,6 @@ from spielleiter.players.hase_und_igel_levels import (
     WIN,
     Hare,
     HareSearch,
-    SearchLimits,
     Track,
     choose_move,
     evaluate,

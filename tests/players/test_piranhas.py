@@ -9,12 +9,12 @@ from itertools import count
 import pytest
 
 from spielleiter.game.piranhas import PIRANHAS_2026, Cell, Fish, PiranhasState
+from spielleiter.players.alpha_beta import SearchLimits
 from spielleiter.players.choosers import greedy_move, random_move
 from spielleiter.players.piranhas import (
     LEVELS,
     WIN,
     Choice,
-    SearchLimits,
     Shoal,
     SwarmSearch,
     choose_move,
@@ -91,7 +91,7 @@ def test_pruning_does_not_change_the_value_of_the_best_choice(plies: int, turn: 
     state, depth = played(4, plies), 2
     choices = successors(*sides(state), state.squids)[:12]
     search = SwarmSearch(state.squids, SearchLimits(nodes=10**9, depth=depth), never)
-    own, other = search.best(choices, turn)
+    own, other = search.best(choices, sides(state)[1], turn)
     values = {
         (mine, theirs): -value_by_definition(theirs, mine, state.squids, turn + 1, search.depth - 1)
         for mine, theirs in choices
@@ -103,7 +103,7 @@ def test_a_decided_game_ends_the_search_and_a_blocked_player_has_lost() -> None:
     own: Shoal = (cells((4, 4), (6, 5)), 0, 0)
     other: Shoal = (cells((0, 9), (9, 0)), 0, 0)
     search = SwarmSearch(0, SearchLimits(nodes=10**9, depth=3), never)
-    best = search.best(successors(own, other, 0), 1)
+    best = search.best(successors(own, other, 0), other, 1)
     assert rate(best[0]).is_united
     assert search.depth == 1
     blocked: Choice = (cells((0, 0)), 0, 0), (cells((1, 0), (0, 1), (1, 1), (9, 9)), 0, 0)
@@ -114,7 +114,7 @@ def test_a_decided_game_ends_the_search_and_a_blocked_player_has_lost() -> None:
 def test_the_work_exceeds_the_budget_by_the_moves_in_one_position_at_most(nodes: int) -> None:
     search = SwarmSearch(START.squids, SearchLimits(nodes), never)
     choices = successors(*sides(START), START.squids)
-    assert search.best(choices, 0) in choices
+    assert search.best(choices, sides(START)[1], 0) in choices
     assert search.nodes < nodes + 128
 
 
