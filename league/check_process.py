@@ -1,8 +1,8 @@
 """The process that checks one upload, ``python -m spielleiter.league.check_process``.
 
-An upload is inspected in a process of its own, since what its author has put into it must not be able to end the league,
-to use up its memory or to delay a clock. A short check decides whether a version takes part: the layout of the ZIP, the
-start, and one game. A full one is that of ``spielleiter check``.
+An upload is inspected in a process of its own, since what its author has put into it must not be able to end the
+league, to use up its memory or to delay a clock. A short check decides whether a version takes part: the layout of the
+ZIP, the start, and one game. A full one is that of ``spielleiter check``.
 """
 
 from __future__ import annotations

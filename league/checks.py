@@ -1,4 +1,4 @@
-"""Checking an upload in a process of its own, within a time limit."""
+"""Checking an upload in a process of its own."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from spielleiter.league.check_messages import Checked, Doing, FromCheck, NotChec
 from spielleiter.league.child_process import ChildProcess, own_module
 
 SHORT_TIMEOUT: Final = 55.0
-"""Seconds for a short check, so that it is decided within a minute."""
+"""Seconds that callers give a short check, so that it is decided within a minute."""
 FULL_TIMEOUT: Final = 1800.0
-"""Seconds for a full check, most of whose games last as long as the program thinks."""
+"""Seconds that callers give a full check, most of whose games last as long as the program thinks."""
 
 
 class NotCheckedError(Exception):
@@ -25,10 +25,8 @@ class NotCheckedError(Exception):
         """Whether this machine cannot check anything at the moment; otherwise the package itself may be the reason."""
 
 
-async def check_upload(
-    start: StartCheck, tell: Callable[[str], object] = lambda _text: None, timeout: float | None = None
-) -> Checked:
-    """Check an upload. `tell` is called with what is being done; `timeout` is in seconds, None: the usual one.
+async def check_upload(start: StartCheck, tell: Callable[[str], object] = lambda _text: None) -> Checked:
+    """Check an upload; `tell` is called with what is being done.
 
     If this is cancelled, the process and the program are ended. Raises NotCheckedError.
     """
@@ -50,8 +48,7 @@ async def check_upload(
         on_start=lambda: process.send_nowait(start),
     )
     code = 0
-    usual = SHORT_TIMEOUT if start.kind == "short" else FULL_TIMEOUT
-    with trio.CancelScope() as scope, trio.move_on_after(usual if timeout is None else timeout) as limit:
+    with trio.CancelScope() as scope:
         try:
             code = await process.run_once()
         except OSError as error:
@@ -61,7 +58,5 @@ async def check_upload(
             return result
         case NotChecked(reason):
             raise NotCheckedError(reason, is_machines_fault=True)
-        case None if limit.cancelled_caught:
-            raise NotCheckedError("the check was not done in time", is_machines_fault=False)
         case None:
             raise NotCheckedError(f"the check ended without a result (exit code {code})", is_machines_fault=False)

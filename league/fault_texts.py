@@ -224,9 +224,7 @@ _GERMAN: Final[Mapping[str, str]] = {
         "{game}: Das Programm beendet sich mitten im Spiel ({reason}). Es muss laufen, bis der Server das Ergebnis "
         "geschickt hat."
     ),
-    "crash": (
-        "{game}: Das Programm stürzt ab ({reason}). Lest seine Ausgabe und behebt den Fehler."
-    ),
+    "crash": ("{game}: Das Programm stürzt ab ({reason}). Lest seine Ausgabe und behebt den Fehler."),
     "leaves": (
         "{game}: Das Programm trennt die Verbindung mitten im Spiel ({reason}). Lasst sie offen, bis das Ergebnis da "
         "ist."
