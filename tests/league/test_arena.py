@@ -21,6 +21,7 @@ from spielleiter.match.plan import Entrant, ProgramTimeouts
 from spielleiter.match.records import GameRecord
 from spielleiter.match.verdict import Verdict
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
+from spielleiter.protocol.feed import ServerDescribed
 from spielleiter.server.editions import choose_editions
 from tests.timeouts import HANG_TIMEOUT
 
@@ -151,7 +152,7 @@ async def test_pages_see_the_games_and_strangers_see_nothing() -> None:
         assert arena.ready is not None
         dialect = choose_editions({}, {})[DEFAULT_GAME_TYPE].dialect
         async with AdminClient(await arena.connect_viewer(dialect)).running(arena.viewer_secret) as admin:
-            assert await admin.follow()
+            assert isinstance(await anext(aiter(await admin.follow())), ServerDescribed)
         stranger = await trio.open_tcp_stream("127.0.0.1", arena.ready.port)
         async with stranger:
             await stranger.send_all(b"<protocol><join/>" + b"x" * 32)
