@@ -95,13 +95,15 @@ Step = tuple[int, bool, int, int | None, bool]
 STEPS = st.tuples(st.integers(0, 3), st.booleans(), st.integers(1, 2), st.sampled_from([0, 1, None]), st.booleans())
 
 
+@pytest.mark.slow
 def test_results_are_the_sum_of_the_games_that_count(league: League) -> None:
     first, second = league.accept(league.add_team("Hasen")), league.accept(league.add_team("Igel"))
 
     def take(db: Connection, steps: list[Step]) -> None:
         sides = ((first.id, second.id), (second.id, first.id))
         pairs = [
-            open_pair(db, *sides[each % 2], purpose="league", stage="practice", seed=each, now=NOON) for each in range(4)
+            open_pair(db, *sides[seed % 2], purpose="league", stage="practice", seed=seed, now=NOON)
+            for seed in range(4)
         ]
         for index, is_void, number, winner, is_counted in steps:
             if is_void:
