@@ -209,6 +209,8 @@ class Helper(msgspec.Struct, frozen=True):
 
     id: int
     name: str
+    code_hash: str
+    """The SHA-256 of its secret, which the gate compares."""
     created_at: float
     is_revoked: bool
     runs_without_sandbox: bool

@@ -15,7 +15,6 @@ def upgrade() -> None:
         "helpers",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("name", sa.String(), nullable=False),
-        sa.Column("code_key", sa.String(), nullable=False),
         sa.Column("code_hash", sa.String(), nullable=False),
         sa.Column("created_at", sa.Float(), nullable=False),
         sa.Column("is_revoked", sa.Boolean(), server_default=sa.text("0"), nullable=False),
@@ -23,7 +22,7 @@ def upgrade() -> None:
         sa.Column("last_seen_at", sa.Float(), nullable=True),
         sa.Column("platform", sa.JSON(none_as_null=True), nullable=True),
         sa.PrimaryKeyConstraint("id", name="pk_helpers"),
-        sa.UniqueConstraint("code_key", name="uq_helpers_code_key"),
+        sa.UniqueConstraint("code_hash", name="uq_helpers_code_hash"),
         sa.UniqueConstraint("name", name="uq_helpers_name"),
     )
     op.create_table(
