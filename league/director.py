@@ -15,10 +15,10 @@ import os
 import random
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol, TypeAlias
 
 import msgspec
 import trio
@@ -27,7 +27,7 @@ from sqlalchemy import Connection
 from spielleiter.common.errors import MatchError
 from spielleiter.league import games, log, rating_history, stages, versions
 from spielleiter.league.arena_client import ArenaClient, NotPlayedError
-from spielleiter.league.arena_messages import GamePlayed
+from spielleiter.league.arena_messages import ArenaReady, GamePlayed
 from spielleiter.league.check_messages import Checked, StartCheck
 from spielleiter.league.checks import FULL_TIMEOUT, SHORT_TIMEOUT, NotCheckedError, check_upload
 from spielleiter.league.database import Database
@@ -47,7 +47,7 @@ from spielleiter.viewer.game_details import verdict_words
 from spielleiter.viewer.web.answers import Versions
 
 FIRST_PAUSE: Final = 2.0
-"""Seconds until a pair or a check that failed because of the machine is tried again; each further time twice as long."""
+"""Seconds until a pair or a check that the machine has failed is tried again; each further time twice as long."""
 LONGEST_PAUSE: Final = 300.0
 DISK_PAUSE: Final = 5.0
 """Seconds until a change is tried again that the disk has refused."""
@@ -87,8 +87,25 @@ class SandboxState(msgspec.Struct, frozen=True):
         return self.kind != NONE
 
 
-Check = Callable[[StartCheck, Callable[[str], object]], Awaitable[Checked]]
+Check: TypeAlias = Callable[[StartCheck, Callable[[str], object]], Awaitable[Checked]]
 """Checks an upload, as `checks.check_upload` does."""
+
+
+class Arena(Protocol):
+    """What plays the pairs; see `arena_client.ArenaClient`."""
+
+    @property
+    def ready(self) -> ArenaReady | None: ...
+    async def run(self) -> None: ...
+    async def play(
+        self,
+        pair: int,
+        seed: int,
+        numbers: Sequence[int],
+        entrants: tuple[Entrant, Entrant],
+        timeouts: ProgramTimeouts,
+        on_game: Callable[[GamePlayed], Awaitable[object]],
+    ) -> None: ...
 
 
 class Director:
@@ -101,7 +118,7 @@ class Director:
     def __init__(
         self,
         database: Database,
-        arena: ArenaClient,
+        arena: Arena,
         folder: Path,
         *,
         now: Callable[[], float] = time.time,
@@ -285,7 +302,7 @@ class Director:
                 error, "is_machines_fault", True
             )
             if is_machines_fault or self._attempts[version.id] < SHORT_ATTEMPTS:
-                self._tell_failure(f"check of {version.label}: {error or 'it was not done in time'}")
+                self._tell_failure(f"check of {version.label}: {str(error) or 'it was not done in time'}")
                 self._postpone(-version.id)
                 await self._change(versions.restart_check, version.id)
                 return
@@ -318,7 +335,7 @@ class Director:
             except MissingPackageError:
                 continue
             except (NotCheckedError, trio.TooSlowError, OSError) as error:
-                self._tell_failure(f"full check of {version.label}: {error or 'it was not done in time'}")
+                self._tell_failure(f"full check of {version.label}: {str(error) or 'it was not done in time'}")
                 self._postpone(-version.id)
                 await self._change(versions.restart_full_check, version.id)
                 continue
@@ -327,9 +344,7 @@ class Director:
             else:
                 outcome = "warned" if checked.warnings or checked.is_undecided else "passed"
             report = {"report": checked.report, "warnings": msgspec.to_builtins(checked.warnings)}
-            await self._change(
-                versions.finish_full_check, version.id, outcome, report, checked.fault, self._now()
-            )
+            await self._change(versions.finish_full_check, version.id, outcome, report, checked.fault, self._now())
             self.wake()
 
     async def _start_of(self, kind: str, version: Version, settings: LeagueSettings) -> StartCheck:
@@ -406,17 +421,13 @@ class Director:
     async def _open_pair(self, playing: list[Version], settings: LeagueSettings) -> Pair | None:
         busy = Counter(version for pair in self._playing.values() for version in (pair.first, pair.second))
         meetings = Counter(self.standings.meetings)
-        meetings.update(
-            (min(pair.first, pair.second), max(pair.first, pair.second)) for pair in self._playing.values()
-        )
+        meetings.update((min(pair.first, pair.second), max(pair.first, pair.second)) for pair in self._playing.values())
         candidates = []
         for version in playing:
             estimate = self.standings.ratings.get(version.id)
             if estimate is not None:
                 deviation = 0.0 if version.team_id is None else (estimate.high - estimate.low) / 4
-                candidates.append(
-                    Candidate(version.id, version.team_id, estimate.value, deviation, busy[version.id])
-                )
+                candidates.append(Candidate(version.id, version.team_id, estimate.value, deviation, busy[version.id]))
         found = next_pairing(candidates, meetings, self._chance)
         if found is None:
             return None
@@ -434,7 +445,9 @@ class Director:
     async def _play(self, pair: Pair, settings: LeagueSettings) -> None:
         """Play what is missing of a pair, and record each game."""
         try:
-            first, second = [await self._database.read(versions.get_version, each) for each in (pair.first, pair.second)]
+            first, second = [
+                await self._database.read(versions.get_version, each) for each in (pair.first, pair.second)
+            ]
             numbers = await self._database.read(games.missing_games, pair.id)
             entrants = await self._entrant_of(first, settings), await self._entrant_of(second, settings)
 
@@ -457,6 +470,7 @@ class Director:
             self._tell_failure(f"{type(error).__name__}: {error}")
             self._postpone(pair.id)
         else:
+            self.problem = ""
             self._retry.pop(pair.id, None)
             self._calm_pairs += 1
             ready = self._arena.ready
@@ -468,16 +482,18 @@ class Director:
             self.wake()
 
     async def _entrant_of(self, version: Version, settings: LeagueSettings) -> Entrant:
-        limits = {"soft_timeout": settings.soft_timeout, "hard_timeout": settings.hard_timeout}
-        if version.builtin is not None:
-            return Entrant(version.team_name, version.builtin, **limits)
-        program = await self._files.program_of(version)
+        command, folder, sandbox = version.builtin, "", None
+        if command is None:
+            program = await self._files.program_of(version)
+            command, folder = program.command, program.folder
+            sandbox = SandboxSettings(python_version=program.python_version)
         return Entrant(
             version.team_name,
-            program.command,
-            cwd=program.folder,
-            sandbox=SandboxSettings(python_version=program.python_version),
-            **limits,
+            command,
+            cwd=folder,
+            soft_timeout=settings.soft_timeout,
+            hard_timeout=settings.hard_timeout,
+            sandbox=sandbox,
         )
 
     async def _record(
@@ -493,7 +509,7 @@ class Director:
         self.changed.publish()
         if record.offender is not None:
             version = sides[record.offender]
-            if version.team_id is not None:
+            if version.team_id is not None and pair.purpose != "final":  # who fails there loses
                 await self._change(pause_if_faulty, version.id, settings, game, self._now())
 
 
@@ -503,8 +519,8 @@ _NO_RESULT: Final = Fault(
     "no-result",
     "Die Prüfung kam mehrmals zu keinem Ergebnis, weil sie zu lange dauerte oder abbrach. Lass weg, was dein Programm "
     "nicht braucht, lass es schneller starten, und lade es noch einmal hoch.",
-    "The check had no result several times, because it took too long or broke off. Leave out what your program does not "
-    "need, let it start faster, and upload it again.",
+    "The check had no result several times, because it took too long or broke off. Leave out what your program does "
+    "not need, let it start faster, and upload it again.",
 )
 
 

@@ -66,7 +66,7 @@ def compute_standings(
     versions: Sequence[Version],
     results: Iterable[PairingResult],
     earlier: Mapping[int, float],
-    before: Standings = Standings(),
+    before: Standings | None = None,
 ) -> Standings:
     """Compute the table.
 
@@ -86,7 +86,7 @@ def compute_standings(
             own[:] = own[0] + each.wins, own[1] + each.draws, own[2] + each.losses, own[3] + each.faults1
         if (own := tallies.get(each.second)) is not None:
             own[:] = own[0] + each.losses, own[1] + each.draws, own[2] + each.wins, own[3] + each.faults2
-    start = {version: estimate.value for version, estimate in before.ratings.items()}
+    start = {} if before is None else {version: estimate.value for version, estimate in before.ratings.items()}
     ratings = estimate_ratings(pairings, tallies, anchors, start, tallies)
     last = _last_of_teams(by_id, earlier)
     rows = []
