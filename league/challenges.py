@@ -69,6 +69,11 @@ def challenge_team(db: Connection, by_team: int, team: int, now: float, *, seed:
     return Challenge(key, by_team, team, now, pair.id)
 
 
+def all_challenges(db: Connection) -> list[Challenge]:
+    """Return all challenges, the oldest first."""
+    return all_rows(db, Challenge, select(*columns_of(Challenge, schema.challenges)).order_by(schema.challenges.c.id))
+
+
 def list_challenges(db: Connection, team_id: int, limit: int = 20) -> list[Challenge]:
     """Return the newest challenges by a team and to it, the newest first."""
     challenges = schema.challenges

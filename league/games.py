@@ -8,7 +8,7 @@ it that is reported later is not recorded.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -36,6 +36,8 @@ from spielleiter.league.model import Game, Pair, PairingResult, PairState, Playe
 
 MOST_IN_LIST: Final = 500
 _MOST_PARAMETERS: Final = 500
+_PORTION: Final = 1000
+"""Rows that are read at once."""
 
 
 class Recording(msgspec.Struct, frozen=True):
@@ -299,6 +301,13 @@ def list_games(
     newest = _newest(conditions, [games.c.id], min(limit, MOST_IN_LIST), *shared)
     ids = list(db.execute(newest).scalars())
     return _games_with(db, ids)
+
+
+def all_games(db: Connection) -> Iterator[Game]:
+    """Yield all games, the oldest first, without having all of them in memory."""
+    rows = db.execute(_games_query().order_by(schema.games.c.id).execution_options(yield_per=_PORTION))
+    for row in rows.mappings():
+        yield Game(**row)
 
 
 def games_of_pairs(db: Connection, pair_ids: Iterable[int]) -> list[Game]:

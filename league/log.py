@@ -35,6 +35,11 @@ def log_entries(db: Connection, *, before: int | None = None, limit: int = 100) 
     return all_rows(db, LogEntry, query)
 
 
+def all_log_entries(db: Connection) -> list[LogEntry]:
+    """Return all entries, the oldest first."""
+    return all_rows(db, LogEntry, select(*columns_of(LogEntry, schema.log)).order_by(schema.log.c.id))
+
+
 def add_message(db: Connection, text: str, now: float) -> Message:
     """Tell all a text of the teacher. Raises RefusedError if it is empty or too long."""
     text = text.strip()

@@ -27,6 +27,13 @@ def rating_history(db: Connection, version_ids: Sequence[int]) -> list[RatingOfD
     return all_rows(db, RatingOfDay, query.order_by(ratings.c.day, ratings.c.version_id))
 
 
+def all_ratings(db: Connection) -> list[RatingOfDay]:
+    """Return the ratings of all versions by day, the oldest first."""
+    ratings = schema.ratings
+    query = select(*columns_of(RatingOfDay, ratings)).order_by(ratings.c.day, ratings.c.version_id)
+    return all_rows(db, RatingOfDay, query)
+
+
 def ratings_before(db: Connection, day: str) -> dict[int, float]:
     """Return the last rating of each version before `day` (``2027-01-31``), by the version's id."""
     ratings = schema.ratings
