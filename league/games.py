@@ -236,8 +236,13 @@ def _add_to_results(db: Connection, pair: Pair, counts: Mapping[str, int], sign:
 _MIRRORED: Final = {
     **dict(zip(_OF_PAIR, reversed(_OF_PAIR), strict=True)),
     **dict(zip(_OF_SINGLE, reversed(_OF_SINGLE), strict=True)),
-    "wins": "losses", "draws": "draws", "losses": "wins",
-    "faults1": "faults2", "faults2": "faults1", "points1": "points2", "points2": "points1",
+    "wins": "losses",
+    "draws": "draws",
+    "losses": "wins",
+    "faults1": "faults2",
+    "faults2": "faults1",
+    "points1": "points2",
+    "points2": "points1",
 }
 
 

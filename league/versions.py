@@ -243,6 +243,18 @@ def restart_checks(db: Connection) -> None:
     db.execute(update(schema.versions).where(columns.full_check == "running").values(full_check="waiting"))
 
 
+def restart_check(db: Connection, version_id: int) -> None:
+    """Let the short check of a version begin anew: the machine has failed."""
+    _move(db, version_id, "checking", "waiting")
+
+
+def restart_full_check(db: Connection, version_id: int) -> None:
+    """Let the full check of a version begin anew: the machine has failed."""
+    columns = schema.versions.c
+    is_running = (columns.id == version_id) & (columns.full_check == "running")
+    db.execute(update(schema.versions).where(is_running).values(full_check="waiting"))
+
+
 def begin_check(db: Connection, version_id: int) -> bool:
     """Note that the short check of a version begins; return whether the version still waits for it."""
     return _move(db, version_id, "waiting", "checking")
