@@ -51,4 +51,6 @@ def test_a_recording_of_the_release_is_repeatable(folder: Path, tmp_path: Path) 
             say=lambda _line: None,
         )
         texts.append((tmp_path / number / "cases" / "move_to_another_room.txt").read_text("utf-8"))
-    assert sorted(texts[0].splitlines()) == sorted(texts[1].splitlines())
+    # without the instants: only what is said to one connection has an order
+    first, second = (sorted(line[9:] for line in text.splitlines()) for text in texts)
+    assert first == second

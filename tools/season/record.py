@@ -119,14 +119,13 @@ class _Recorder:
     async def run(self, whole_games: int, wrong_moves: int, only: str) -> None:
         await _until_open(self._server.port)
         await self._hold("", whole_game)  # what is slow at first is slow in no recording
-        cases = {**ALONE, **TOGETHER}
-        for number in range(wrong_moves):
-            cases[f"illegal_{number:02}"] = self._wrong.illegal_move
-        for number in range(wrong_moves // 4):
-            cases[f"unusual_{number:02}"] = self._wrong.unusual_move
+        wrong = {f"illegal_{number:02}": self._wrong.illegal_move for number in range(wrong_moves)}
+        wrong |= {f"unusual_{number:02}": self._wrong.unusual_move for number in range(wrong_moves // 4)}
+        cases = {**ALONE, **TOGETHER, **wrong}
         cases |= {f"game_{number:03}": whole_game for number in range(whole_games)}
         chosen = {name: scenario for name, scenario in cases.items() if name.startswith(only)}
-        for name in [each for each in chosen if each in ALONE]:
+        # one after another: what needs the server for itself, and wrong moves, each of which depends on those before it
+        for name in [each for each in chosen if each in ALONE or each in wrong]:
             await self._hold(name, chosen.pop(name))
         limit = trio.CapacityLimiter(6)
         async with trio.open_nursery() as nursery:
