@@ -18,7 +18,6 @@ from tests.contest.packages import Planted
 from tests.league.remote_league import RemoteLeague, open_remote_league, play_pair
 from tests.programs.sandbox.sandboxes import make_sandbox
 
-
 pytestmark = pytest.mark.slow  # real processes and games
 
 
