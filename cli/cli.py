@@ -38,6 +38,7 @@ COMMANDS = {
     ),
     "league": ("spielleiter.cli.league:league", "Run a league for a class: uploads, games all day, tables, pages."),
     "upload": ("spielleiter.cli.upload:upload", "Upload a program to a league."),
+    "help-league": ("spielleiter.cli.help_league:help_league", "Let this PC run programs for a league."),
     "check": ("spielleiter.cli.check:check", "Test whether a program is fit for the contest."),
     "bench": ("spielleiter.cli.bench:bench", "Measure the speed of the server and of matches."),
     "demo": ("spielleiter.cli.demo:demo", "Show a whole game of two built-in players."),

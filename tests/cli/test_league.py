@@ -88,7 +88,8 @@ class RunningLeague:
     def kill(self) -> None:
         """End it as a power failure would, with all its processes."""
         below = psutil.Process(self.process.pid).children(recursive=True)
-        for process in (self.process, *below):
+        self.process.kill()
+        for process in below:
             with contextlib.suppress(psutil.NoSuchProcess):
                 process.kill()
         psutil.wait_procs(below)
