@@ -120,6 +120,11 @@ _NUMBERS: Final = (
 )
 _SWITCHES: Final = (
     (
+        "is_open_to_network",
+        "Die Seiten sind aus dem Netz der Schule zu erreichen (unverschlüsselt, siehe Anleitung)",
+        "The pages can be reached from the school's network (not encrypted, see the manual)",
+    ),
+    (
         "shows_opponents_replays",
         "Teams und Zuschauer dürfen alle beendeten Spiele ansehen",
         "Teams and spectators may watch all finished games",
@@ -420,7 +425,7 @@ def _sheet(visit: Visit, codes: Sequence[NewTeam]) -> Response:
 
 def _editions() -> list[tuple[str, str]]:
     """Return the editions, the newest first, with their titles."""
-    return [(name, edition_title(edition)) for name, edition in reversed(list(EDITIONS.items()))]
+    return [(name, edition_title(edition)) for name, edition in EDITIONS.items()]
 
 
 def _league_of(form: Mapping[str, str]) -> dict[str, Any]:
