@@ -156,9 +156,7 @@ database.write_now(add, "after")
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit for the size of a file")
 @pytest.mark.slow
 def test_a_full_disk_loses_no_finished_change_and_is_said(tmp_path: Path) -> None:
-    run = subprocess.run(
-        [sys.executable, "-P", "-c", FILL, str(tmp_path)], capture_output=True, text=True, check=False
-    )
+    run = subprocess.run([sys.executable, "-P", "-c", FILL, str(tmp_path)], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     done, _, text = run.stdout.partition(" ")
     assert "is the disk full?" in text

@@ -42,9 +42,7 @@ def test_a_list_of_names_makes_teams_with_codes(league: League) -> None:
         ([f"Team {number}" for number in range(MOST_TEAMS + 1)], "too-many-teams"),
     ],
 )
-def test_a_name_that_would_confuse_is_refused_and_no_team_is_made(
-    league: League, names: list[str], code: str
-) -> None:
+def test_a_name_that_would_confuse_is_refused_and_no_team_is_made(league: League, names: list[str], code: str) -> None:
     with pytest.raises(RefusedError) as caught:
         league(add_teams, names, NOON)
     assert caught.value.code == code
