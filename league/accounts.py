@@ -207,9 +207,7 @@ def must_touch(session: Session, now: float) -> bool:
 
 def touch_session(db: Connection, token: str, now: float) -> None:
     """Note that a session is in use."""
-    db.execute(
-        update(schema.sessions).where(schema.sessions.c.token_hash == _hash_of(token)).values(last_used_at=now)
-    )
+    db.execute(update(schema.sessions).where(schema.sessions.c.token_hash == _hash_of(token)).values(last_used_at=now))
 
 
 def end_session(db: Connection, token: str) -> None:

@@ -78,6 +78,4 @@ def list_challenges(db: Connection, team_id: int, limit: int = 20) -> list[Chall
     """Return the newest challenges by a team and to it, the newest first."""
     challenges = schema.challenges
     query = select(*columns_of(Challenge, challenges)).order_by(challenges.c.id.desc()).limit(limit)
-    return all_rows(
-        db, Challenge, query.where(or_(challenges.c.by_team == team_id, challenges.c.team == team_id))
-    )
+    return all_rows(db, Challenge, query.where(or_(challenges.c.by_team == team_id, challenges.c.team == team_id)))

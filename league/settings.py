@@ -58,6 +58,9 @@ class LeagueSettings(msgspec.Struct, frozen=True, kw_only=True):
     final_kind: Literal["round-robin", "swiss", "knock-out"] = "round-robin"
     final_pairs: int = 1
     """The number of pairs of games in each meeting of the final."""
+    final_seeding: tuple[int, ...] = ()
+    """The versions in the last final, the one seeded highest first."""
+    final_begun_at: float | None = None
     is_paused: bool = False
     anchors: tuple[Anchor, ...] = ()
     kept_replays: int | None = None
