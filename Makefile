@@ -157,11 +157,13 @@ lock: $(VENV)/.python ## update the locks to the newest versions that pyproject.
 	$(SOLVE) pyproject.toml --constraints requirements/build.lock --output-file requirements/runtime.lock
 	$(SOLVE) pyproject.toml --extra pictures --constraints requirements/build.lock --constraints requirements/runtime.lock \
 	    --output-file requirements/pictures.lock
+	$(SOLVE) pyproject.toml --extra pictures --extra league --constraints requirements/build.lock \
+	    --constraints requirements/pictures.lock --output-file requirements/league.lock
 	$(SOLVE) pyproject.toml --extra pictures --extra cluster --constraints requirements/build.lock \
-	    --constraints requirements/pictures.lock --output-file requirements/cluster.lock
+	    --constraints requirements/league.lock --output-file requirements/cluster.lock
 	$(SOLVE) requirements/publishing.in --output-file requirements/publishing.lock
-	$(SOLVE) pyproject.toml --group dev --constraints requirements/build.lock --constraints requirements/cluster.lock \
-	    --output-file requirements/development.lock
+	$(SOLVE) pyproject.toml --group dev --constraints requirements/build.lock --constraints requirements/league.lock \
+	    --constraints requirements/cluster.lock --output-file requirements/development.lock
 	$(SOLVE) --group docs --constraints requirements/development.lock --output-file requirements/docs.lock
 	$(SOLVE) --group fuzz --only-binary :all: --constraints requirements/development.lock --output-file requirements/fuzz.lock
 

@@ -299,4 +299,4 @@ def fault(code: str, folder: str = "", **values: object) -> Finding:
     """
     kind = FAULTS[code]
     shown = {name: value if isinstance(value, int) else escaped(str(value)) for name, value in values.items()}
-    return Finding(code, kind.level, kind.sentence.format_map(shown), folder)
+    return Finding(code, kind.level, kind.sentence.format_map(shown), folder, tuple(shown.items()))

@@ -26,7 +26,7 @@ from __future__ import annotations
 import enum
 import random
 from collections.abc import Iterable, Mapping
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 from msgspec import Struct
 
@@ -195,6 +195,29 @@ class Game(Protocol):
         Raises GameError for a position of another game.
         """
         ...
+
+
+class GameWithoutOptions(Struct, frozen=True):
+    """Base class of games that have no options."""
+
+    @property
+    def option_names(self) -> frozenset[str]:
+        """No option."""
+        return frozenset()
+
+    def with_options(self, _options: Mapping[str, str]) -> Self:
+        """Return this game."""
+        return self
+
+
+_M = TypeVar("_M")
+
+
+def own_move(move: Move, kind: type[_M]) -> _M:
+    """Return `move` as one of this game. Raises TypeError for a move of another game."""
+    if not isinstance(move, kind):
+        raise TypeError(f"not a {kind.__name__}: {move!r}")
+    return move
 
 
 def package_of(value: State | Game) -> str:

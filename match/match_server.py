@@ -7,7 +7,9 @@ program on whose connection it happened. The logs of a game contain nothing of o
 
 from __future__ import annotations
 
+import copy
 import gc
+import itertools
 import math
 import os
 import secrets
@@ -179,12 +181,13 @@ class MatchServer:
     def __init__(
         self, setup: MatchSetup, nursery: trio.Nursery, thinking_pool: ThinkingPool, *, is_watched: bool
     ) -> None:
-        self._setup = setup
+        self.setup = setup
+        """The match whose games it is for."""
         self._is_watched = is_watched
         self._thinking_pool = thinking_pool
         self._nursery = nursery
         self._server: Server | None = None
-        self._games = 0
+        self._games = itertools.count(1)
         self._openings: dict[tuple[str, int], State] = {}
         self._rooms: dict[str, InternalRoom] = {}
         self._sandboxes: dict[SandboxSettings, Sandbox] = {}
@@ -194,10 +197,21 @@ class MatchServer:
     def start(self) -> Server:
         """Start the server, unless it runs already, and return it. Raises StartError."""
         if self._server is None:
-            self._server = Server(match_server_config(self._setup), _NullLog())
+            self._server = Server(match_server_config(self.setup), _NullLog())
             self._server.stream.subscribe(self._handle_event)
             self._nursery.start_soon(self._server.run, [], None)
         return self._server
+
+    def for_match(self, setup: MatchSetup) -> MatchServer:
+        """Return this server for the games of another match, which may be played at the same time.
+
+        The time limits are those of the server, unless an entrant has its own. Of all games that are played at the same
+        time, no two may have the same number. Raises StartError.
+        """
+        self.start()
+        other = copy.copy(self)  # with the same rooms and connections
+        other.setup, other._openings = setup, {}  # noqa: SLF001 - of this class
+        return other
 
     @asynccontextmanager
     async def open_room(self, planned: PlannedGame, logs: GameLogs, listener: Listener) -> AsyncIterator[InternalRoom]:
@@ -208,17 +222,17 @@ class MatchServer:
         """
         server = self.start()
         connections_possible((len(self._rooms) + 1) * _DESCRIPTORS_PER_GAME)
-        edition = server.editions[self._setup.game_type]
+        edition = server.editions[self.setup.game_type]
         logs.is_own = True
         async with self._open_port(0) as first, self._open_port(1) as second:
             slots = [
-                Slot(self._setup.names[program], can_timeout=self._setup.entrants[program].can_timeout)
+                Slot(self.setup.names[program], can_timeout=self.setup.entrants[program].can_timeout)
                 for program in planned.seats
             ]
             room = server.lobby.open_prepared(edition, slots, self._starting_state(planned, edition))
             for player_slot, program in zip(room.player_slots, planned.seats, strict=True):
-                if self._setup.entrants[program].can_timeout:
-                    player_slot.limits = limits_of(self._setup, server.config, program)
+                if self.setup.entrants[program].can_timeout:
+                    player_slot.limits = limits_of(self.setup, server.config, program)
             own = InternalRoom(room, planned.seats, (first, second), logs, listener, ReplayRecorder(server.lobby, room))
             if self._is_watched:
                 own.thinking = LiveThinking(partial(server.tell_thinking, room))
@@ -235,14 +249,13 @@ class MatchServer:
                 for player_slot in room.player_slots:
                     player_slot.peer = None  # it knows the room by its port, so together they would be freed late
                 del self._rooms[room.id]
-                self._games += 1
-                if self._games % GAMES_PER_COLLECTION == 0:  # the automatic collection is deferred
+                if next(self._games) % GAMES_PER_COLLECTION == 0:  # the automatic collection is deferred
                     gc.collect()
 
     @asynccontextmanager
     async def _open_port(self, program: int) -> AsyncIterator[ProgramPort]:
         """Open the port of a program, in its sandbox if it has one. Raises OSError and SetupError."""
-        settings = self._setup.entrants[program].sandbox
+        settings = self.setup.entrants[program].sandbox
         if settings is None:
             with socket.socket() as sock:
                 sock.setblocking(False)
@@ -256,7 +269,7 @@ class MatchServer:
             self._sandboxes[settings] = await trio.to_thread.run_sync(
                 choose_sandbox, settings.image, settings.kind, settings.python_version
             )
-        async with open_run(self._sandboxes[settings], Path(self._setup.cwd_of(program))) as run:
+        async with open_run(self._sandboxes[settings], Path(self.setup.cwd_of(program))) as run:
             yield ProgramPort(run.address, None, run)
 
     def _starting_state(self, planned: PlannedGame, edition: Edition) -> State:
@@ -272,8 +285,8 @@ class MatchServer:
     def new_player(self, own: InternalRoom, program: int, strategy: str, seed: int) -> BuiltinPlayer:
         """Return a built-in player for the seat of `program`, which needs no connection."""
         assert self._server is not None
-        soft = limits_of(self._setup, self._server.config, program).soft_timeout
-        wait = SHARE_OF_LIMIT * soft if soft and self._setup.entrants[program].can_timeout else math.inf
+        soft = limits_of(self.setup, self._server.config, program).soft_timeout
+        wait = SHARE_OF_LIMIT * soft if soft and self.setup.entrants[program].can_timeout else math.inf
         player = PoolPlayer(self._thinking_pool, strategy, seed, wait)
         return BuiltinPlayer(self._server, own.room, own.seats.index(program), player, f"program{program + 1}")
 

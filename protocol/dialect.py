@@ -11,7 +11,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import force_setattr, replace
@@ -101,6 +101,16 @@ class RememberingWriter(ABC):
     @abstractmethod
     def for_room(self) -> PieceWriter:
         """Return a writer with a cache of its own, to be used for one room and in one thread."""
+
+
+_T = TypeVar("_T")
+
+
+def expected(value: object, kind: type[_T]) -> _T:
+    """Return `value`, a move or a position to be written. Raises LocalProtocolError if it is not of this type."""
+    if not isinstance(value, kind):
+        raise LocalProtocolError(f"not a {kind.__name__}: {value!r:.200}")
+    return value
 
 
 class Dialect(Struct, frozen=True, kw_only=True, eq=False):
@@ -328,6 +338,17 @@ class Reading:
                 found[tag] = child
             else:
                 self.skip(child, element)
+        return found
+
+    def required(self, element: Element, *tags: str, optional: Iterable[str] = ()) -> dict[str, Element]:
+        """Return the first child with each of `tags` and `optional`, by tag. All other children are skipped.
+
+        Raises UnreadableError if there is none with one of `tags`.
+        """
+        found = self.children(element, *tags, *optional)
+        for tag in tags:
+            if tag not in found:
+                raise UnreadableError(f"im Element {element.tag} fehlt das Element {tag}")
         return found
 
 

@@ -147,6 +147,14 @@ def read_integer(element: Element, name: str) -> int:
     return parse_integer(text, f'{element.tag} {name}="{quote(text)}"')
 
 
+def read_count(element: Element, name: str) -> int:
+    """Return the attribute `name` as an integer of 32 bits that is not negative. Raises UnreadableError."""
+    value = read_integer(element, name)
+    if value < 0:
+        raise UnreadableError(f'{element.tag} {name}="{value}" ist kleiner als 0')
+    return value
+
+
 def read_integer_text(element: Element) -> int:
     """Return the text of an element as a signed integer of 32 bits. Raises UnreadableError."""
     text = read_text(element)

@@ -23,8 +23,8 @@ from tests.viewer.replay_files import replay_of
 
 PROJECT: Final = Path(__file__).parents[1]
 PACKAGES: Final = (
-    "bench", "cli", "client", "cluster", "common", "contest", "game", "match", "players", "programs", "protocol",
-    "server", "viewer", "wire",
+    "bench", "cli", "client", "cluster", "common", "contest", "game", "league", "match", "players", "programs",
+    "protocol", "server", "viewer", "wire",
 )  # fmt: skip
 NAMES: Final = (
     *PACKAGES, "spielleiter", "supervision", "trio", "click", "json", "random", "socket", "struct", "subprocess",

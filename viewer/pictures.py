@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -97,6 +97,12 @@ class Picture:
     def line(self, start: tuple[int, int], end: tuple[int, int], color: str, thickness: int = 1) -> None:
         """Draw a line."""
         self._draw.line((*start, *end), fill=_BASE[color], width=thickness)
+
+    def cross(self, left: int, top: int, size: int, inset: int) -> None:
+        """Cross out a square of `size` pixels, but for `inset` pixels at each side."""
+        near, far = inset, size - inset
+        self.line((left + near, top + near), (left + far, top + far), "fault", 3)
+        self.line((left + near, top + far), (left + far, top + near), "fault", 3)
 
     def paste(self, other: Picture, left: int, top: int) -> None:
         """Copy another canvas to this place."""
@@ -212,6 +218,36 @@ def draw_end(canvas: Picture, end: Json, left: int, top: int, width: int) -> int
             canvas.text(left, top, line, TEXT, color=color, width=width)
             top += LINE
     return top
+
+
+def draw_players(
+    canvas: Picture, position: Json, left: int, top: int, width: int, lines_of: Callable[[Json], Sequence[str]]
+) -> int:
+    """Write about each player, beside its colour; return the height at which the next line goes.
+
+    `lines_of` returns the lines about a player. The first one is larger.
+    """
+    for player in position["players"]:
+        canvas.badge(left, top, 18, 18, player["color"], SMALL)
+        first, *rest = lines_of(player)
+        canvas.text(left + 26, top, first, TEXT, width=width - 26)
+        for line in rest:
+            top += LINE
+            canvas.text(left + 26, top, line, SMALL, color="muted", width=width - 26)
+        top += LINE + 10
+    return top
+
+
+def draw_below(
+    canvas: Picture, game: Json, position: Json, top: int, lines_of: Callable[[Json], Sequence[str]]
+) -> None:
+    """Write what is below a board: the game and its end at the left, the players at the right, as by `draw_players`."""
+    half = (canvas.image.width - 2 * MARGIN) // 2 - 10
+    bottom = draw_heading(canvas, game, position, MARGIN, top, half)
+    end = end_of(game, position)
+    if end is not None:
+        draw_end(canvas, end, MARGIN, bottom, half)
+    draw_players(canvas, position, MARGIN + half + 20, top, half, lines_of)
 
 
 FRAME: Final = 500

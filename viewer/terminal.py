@@ -6,15 +6,25 @@ also has a letter. Every character except `Canvas.empty` and those of names is A
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, Final, cast
 
 import click
 
 from spielleiter.common.imports import imported_if_there
-from spielleiter.common.text import printable, shortened
+from spielleiter.common.text import printable, shortened, wrapped
 from spielleiter.game.api import Seat, State, package_of
+
+TEAM_STYLES: Final[tuple[Mapping[str, str], ...]] = (
+    {"fg": "bright_white", "bg": "red"},
+    {"fg": "bright_white", "bg": "blue"},
+)
+"""The colours of the players in a game in which they are red and blue."""
+
+GAP: Final = "   "
+"""What is between a board and the text beside it."""
 
 _LONGEST_NAME: Final = 20
 
@@ -48,6 +58,43 @@ class TerminalDrawing:
 def player_name(names: tuple[str, str], seat: Seat) -> str:
     """Return what a player is called in a drawing."""
     return shortened(printable(names[seat]), _LONGEST_NAME) or f"player {seat + 1}"
+
+
+def next_player(state: State, names: tuple[str, str], side: str) -> str:
+    """Return who is next, or that the game is over; `side` is what the player to move is called in this game."""
+    return (
+        "the game is over"
+        if state.outcome() is not None
+        else f"next: {side} ({player_name(names, state.seat_on_turn)})"
+    )
+
+
+def labelled(canvas: Canvas, label: str, style: Mapping[str, str], text: str) -> list[str]:
+    """Return lines with a label in the colours `style`, and after it `text`."""
+    first, *rest = wrapped(f"{label} {text}", canvas.columns)
+    return [canvas.style(label, **style) + first.removeprefix(label), *rest]
+
+
+def progress(state: Any, names: tuple[str, str], side: str, columns: int, *more: str) -> list[str]:
+    """Return lines that say how far the game is, who is next, `more`, and what the last move was."""
+    lines = wrapped(
+        ", ".join([f"turn {state.turn}, round {state.round}", next_player(state, names, side), *more]), columns
+    )
+    return lines if state.last_move is None else lines + wrapped(f"last: {state.last_move}", columns)
+
+
+def beside(board: Sequence[str], columns: int, text: Sequence[str]) -> list[str]:
+    """Return the rows of a board with `text` at their right; each row is `columns` columns wide."""
+    rows = zip_longest(board, text, fillvalue="")
+    return [f"{row or ' ' * columns}{GAP}{line}".rstrip() for row, line in rows]
+
+
+def fitting(canvas: Canvas, lines: list[str], legend: Sequence[str] = ()) -> list[str] | None:
+    """Return `lines`, with the entries of a legend if there is space for them; None if the lines do not fit."""
+    below = wrapped(", ".join(legend), canvas.columns) if legend else []
+    if len(lines) + len(below) <= canvas.rows:
+        return lines + below
+    return lines if len(lines) <= canvas.rows else None
 
 
 def _drawing(state: State) -> TerminalDrawing | None:

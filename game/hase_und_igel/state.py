@@ -9,7 +9,17 @@ from typing import Final
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spielleiter.game.api import GameError, GameOptionError, GameOverError, IllegalMoveError, Move, Outcome, Seat, State
+from spielleiter.game.api import (
+    GameError,
+    GameOptionError,
+    GameOverError,
+    IllegalMoveError,
+    Move,
+    Outcome,
+    Seat,
+    State,
+    own_move,
+)
 from spielleiter.game.hase_und_igel.board import (
     GOAL_INDEX,
     Board,
@@ -73,7 +83,7 @@ class HaseUndIgelState(Struct, frozen=True):
         The actions are checked in the order in which they are carried out. Raises GameOverError if the game is over,
         and TypeError for a move of another game.
         """
-        return self._execute(_own(move))[1]
+        return self._execute(own_move(move, HaseUndIgelMove))[1]
 
     def play(self, move: Move) -> HaseUndIgelState:
         """Return the position after `move`.
@@ -81,7 +91,7 @@ class HaseUndIgelState(Struct, frozen=True):
         Raises IllegalMoveError for a move that breaks a rule, GameOverError if the game is over, and TypeError for a
         move of another game.
         """
-        move = _own(move)
+        move = own_move(move, HaseUndIgelMove)
         player, mistake = self._execute(move)
         if mistake is not None:
             raise IllegalMoveError(mistake, move)
@@ -130,13 +140,6 @@ class HaseUndIgelState(Struct, frozen=True):
         if self._end_reason() is not None:
             raise GameOverError(move)
         return execute(self.board, self.player_on_turn, self.opponent, move)
-
-
-def _own(move: Move) -> HaseUndIgelMove:
-    """Return `move`, typed as a move of this game. Raises TypeError for a move of another game."""
-    if not isinstance(move, HaseUndIgelMove):
-        raise TypeError(f"not a move of Hase und Igel: {move!r}")
-    return move
 
 
 _BOARD_OPTION: Final = "board"

@@ -41,40 +41,47 @@ class Ship(Struct, frozen=True):
 # -- actions and moves ------------------------------------------------------------------------------------------------
 
 
-class Accelerate(Struct, frozen=True):
+class _Action(Struct, frozen=True):
+    """Base class of the actions, each of which has one field."""
+
+    @property
+    def kind(self) -> str:
+        """The name of this kind of action in lower case."""
+        return type(self).__name__.lower()
+
+    @property
+    def value(self) -> int | Direction | None:
+        """The value of its field."""
+        value: int | Direction | None = getattr(self, self.__struct_fields__[0])
+        return value
+
+    def __str__(self) -> str:
+        value = self.value
+        return f"{self.kind}({'' if value is None else value.name if isinstance(value, Direction) else value})"
+
+
+class Accelerate(_Action, frozen=True):
     """Change the speed, and the movement points of this move, by `change`."""
 
     change: int
 
-    def __str__(self) -> str:
-        return f"accelerate({self.change})"
 
-
-class Turn(Struct, frozen=True):
+class Turn(_Action, frozen=True):
     """Turn the ship to `direction`; None: the move does not say where."""
 
     direction: Direction | None
 
-    def __str__(self) -> str:
-        return f"turn({_name(self.direction)})"
 
-
-class Advance(Struct, frozen=True):
+class Advance(_Action, frozen=True):
     """Go on by `distance` fields; backwards if it is negative."""
 
     distance: int
 
-    def __str__(self) -> str:
-        return f"advance({self.distance})"
 
-
-class Push(Struct, frozen=True):
+class Push(_Action, frozen=True):
     """Push the other ship, which is on the same field, to `direction`; None: the move does not say where."""
 
     direction: Direction | None
-
-    def __str__(self) -> str:
-        return f"push({_name(self.direction)})"
 
 
 Action: TypeAlias = Accelerate | Turn | Advance | Push
@@ -90,10 +97,6 @@ class MississippiQueenMove(Struct, frozen=True):
 
     def __str__(self) -> str:
         return " ".join(map(str, self.actions or ())) or "no actions"
-
-
-def _name(direction: Direction | None) -> str:
-    return "" if direction is None else direction.name
 
 
 # -- mistakes ---------------------------------------------------------------------------------------------------------

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from spielleiter.game.api import GameError, GameOverError, IllegalMoveError, Move, Outcome, Seat, State
+from spielleiter.game.api import (
+    GameError,
+    GameOverError,
+    GameWithoutOptions,
+    IllegalMoveError,
+    Move,
+    Outcome,
+    Seat,
+    State,
+    own_move,
+)
 from spielleiter.game.mississippi_queen.river import Hex, River, Terrain, generate_river
 from spielleiter.game.mississippi_queen.rules import (
     MIN_SPEED,
@@ -67,7 +77,7 @@ class MississippiQueenState(Struct, frozen=True):
         Raises GameOverError if the game is over, IncompleteMoveError for a move that lacks something that is needed
         before a mistake is found, and TypeError for a move of another game.
         """
-        after = self._carry_out(_own(move))
+        after = self._carry_out(own_move(move, MississippiQueenMove))
         return None if isinstance(after, Progress) else after
 
     def play(self, move: Move) -> MississippiQueenState:
@@ -75,7 +85,7 @@ class MississippiQueenState(Struct, frozen=True):
 
         Raises IllegalMoveError for a move that breaks a rule, and what `check` raises.
         """
-        move = _own(move)
+        move = own_move(move, MississippiQueenMove)
         after = self._carry_out(move)
         if not isinstance(after, Progress):
             raise IllegalMoveError(after, move)
@@ -200,27 +210,10 @@ def _with_passenger(river: River, ship: Ship) -> tuple[River, Ship]:
     return river.without_passenger(pier), replace(ship, passengers=ship.passengers + 1)
 
 
-def _own(move: Move) -> MississippiQueenMove:
-    """Return `move`, typed as a move of this game. Raises TypeError for a move of another game."""
-    if not isinstance(move, MississippiQueenMove):
-        raise TypeError(f"not a move of Mississippi Queen: {move!r}")
-    return move
-
-
-class MississippiQueenGame(Struct, frozen=True):
+class MississippiQueenGame(GameWithoutOptions, frozen=True):
     """The game, on a new river each time; implements `spielleiter.game.api.Game`."""
 
     name: str
-
-    @property
-    def option_names(self) -> frozenset[str]:
-        """It has no options."""
-        return frozenset()
-
-    def with_options(self, options: Mapping[str, str]) -> MississippiQueenGame:
-        """Return the same game."""
-        del options
-        return self
 
     def new_state(self, rng: random.Random) -> MississippiQueenState:
         """Return the position with both ships at the start of a river that is generated with `rng`."""

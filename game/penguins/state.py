@@ -8,7 +8,7 @@ stuck; then the other one moves.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Struct
@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from spielleiter.game.api import (
     GameError,
     GameOverError,
+    GameWithoutOptions,
     IllegalMoveError,
     IncompleteMoveError,
     Mistake,
@@ -24,6 +25,7 @@ from spielleiter.game.api import (
     Outcome,
     Seat,
     State,
+    own_move,
 )
 from spielleiter.game.penguins.board import CELLS, NEIGHBORS, RAYS, SIZE, STEPS, Bits, Cell, Floes, draw_floes, scan
 
@@ -98,11 +100,10 @@ class PenguinsState(Struct, frozen=True):
         Raises GameOverError if the game is over, IncompleteMoveError for a move without a target or with a cell that is
         not on the board where a rule needs one, and TypeError for a move of another game.
         """
-        if not isinstance(move, PenguinsMove):
-            raise TypeError(f"not a move of Penguins: {move!r}")
+        own = own_move(move, PenguinsMove)
         if self._is_over():
             raise GameOverError(move)
-        return self._find_placing_mistake(move) if move.start is None else self._find_sliding_mistake(move, move.start)
+        return self._find_placing_mistake(own) if own.start is None else self._find_sliding_mistake(own, own.start)
 
     def play(self, move: Move) -> PenguinsState:
         """Return the position after `move`.
@@ -112,7 +113,7 @@ class PenguinsState(Struct, frozen=True):
         mistake = self.check(move)
         if mistake is not None:
             raise IllegalMoveError(mistake, move)
-        assert isinstance(move, PenguinsMove)
+        move = own_move(move, PenguinsMove)
         assert move.target is not None
         seat, number = self.seat_on_turn, move.target.number
         target = 1 << number
@@ -224,8 +225,8 @@ def _nearest(cell: Cell, move: PenguinsMove) -> int:
     return cell.y * SIZE + max(cell.x, 0) // 2
 
 
-class PenguinsGame(Struct, frozen=True):
-    """A rule set; implements `spielleiter.game.api.Game`. It has no options."""
+class PenguinsGame(GameWithoutOptions, frozen=True):
+    """A rule set; implements `spielleiter.game.api.Game`."""
 
     rules: Ruleset
 
@@ -233,15 +234,6 @@ class PenguinsGame(Struct, frozen=True):
     def name(self) -> str:
         """The name of the rule set."""
         return self.rules.name
-
-    @property
-    def option_names(self) -> frozenset[str]:
-        """No option."""
-        return frozenset()
-
-    def with_options(self, _options: Mapping[str, str]) -> PenguinsGame:
-        """Return this game."""
-        return self
 
     def new_state(self, rng: random.Random) -> PenguinsState:
         """Return the start of a game; the fish are drawn with `rng`."""

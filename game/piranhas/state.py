@@ -7,7 +7,7 @@ turns, seat 1 in odd ones; nobody can skip a turn.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from msgspec import Struct
@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from spielleiter.game.api import (
     GameError,
     GameOverError,
+    GameWithoutOptions,
     IllegalMoveError,
     IncompleteMoveError,
     Mistake,
@@ -23,6 +24,7 @@ from spielleiter.game.api import (
     Outcome,
     Seat,
     State,
+    own_move,
 )
 from spielleiter.game.piranhas.board import CELLS, RAYS, SIZES, Bits, Cell, Direction, Fish, draw_start, scan
 
@@ -108,7 +110,7 @@ class PiranhasState(Struct, frozen=True):
         Raises GameOverError if the game is over, IncompleteMoveError for a move without a direction or a start on the
         board, and TypeError for a move of another game.
         """
-        return self._find_target(move)[1]
+        return self._find_target(own_move(move, PiranhasMove))[1]
 
     def target(self, move: PiranhasMove) -> Cell | None:
         """Return the cell to which a legal move leads; None for any other move. Raises what `check` raises."""
@@ -120,10 +122,10 @@ class PiranhasState(Struct, frozen=True):
 
         Raises IllegalMoveError for a move that breaks a rule, and what `check` raises.
         """
+        move = own_move(move, PiranhasMove)
         number, mistake = self._find_target(move)
         if mistake is not None:
             raise IllegalMoveError(mistake, move)
-        assert isinstance(move, PiranhasMove)
         assert move.start is not None
         target, seat = 1 << number, self.seat_on_turn
         own, other = self.fish[seat].moved(1 << move.start.number, target), self.fish[1 - seat].without(target)
@@ -190,10 +192,8 @@ class PiranhasState(Struct, frozen=True):
                     if not passed & other and not closed >> target & 1:
                         yield PiranhasMove(CELLS[number], direction)
 
-    def _find_target(self, move: Move) -> tuple[int, PiranhasMistake | None]:
+    def _find_target(self, move: PiranhasMove) -> tuple[int, PiranhasMistake | None]:
         """Return the number of the target of `move`, and the mistake; if there is one, the number means nothing."""
-        if not isinstance(move, PiranhasMove):
-            raise TypeError(f"not a move of Piranhas: {move!r}")
         if self._is_over():
             raise GameOverError(move)
         start, seat = move.start, self.seat_on_turn
@@ -220,8 +220,8 @@ class PiranhasState(Struct, frozen=True):
 _DIRECTIONS: Final = tuple(Direction)
 
 
-class PiranhasGame(Struct, frozen=True):
-    """A rule set; implements `spielleiter.game.api.Game`. It has no options."""
+class PiranhasGame(GameWithoutOptions, frozen=True):
+    """A rule set; implements `spielleiter.game.api.Game`."""
 
     rules: Ruleset
 
@@ -229,15 +229,6 @@ class PiranhasGame(Struct, frozen=True):
     def name(self) -> str:
         """The name of the rule set."""
         return self.rules.name
-
-    @property
-    def option_names(self) -> frozenset[str]:
-        """No option."""
-        return frozenset()
-
-    def with_options(self, _options: Mapping[str, str]) -> PiranhasGame:
-        """Return this game."""
-        return self
 
     def new_state(self, rng: random.Random) -> PiranhasState:
         """Return the start of a game; the sizes of the fish and the cells of the squids are drawn with `rng`."""

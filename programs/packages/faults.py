@@ -41,6 +41,8 @@ class Finding:
     """One sentence: what is wrong, and what to do."""
     file: str = ""
     """The path in the package that it is about; empty if it is about the package as a whole."""
+    values: tuple[tuple[str, object], ...] = ()
+    """What was put into the placeholders of the sentence, so that it can be said in another language."""
 
 
 # The faults of each level, by their codes.
@@ -230,7 +232,7 @@ def finding_of(code: str, files: Sequence[str] = (), **values: object) -> Findin
     if files:
         others = len(files) - 1
         shown["file"] = shortened(files[0]) + (f" (and {others} more)" if others else "")
-    return Finding(code, level, sentence.format_map(shown), files[0] if files else "")
+    return Finding(code, level, sentence.format_map(shown), files[0] if files else "", tuple(shown.items()))
 
 
 def shortened(text: str) -> str:

@@ -26,6 +26,7 @@ from spielleiter.protocol.dialect import (
     Reading,
     RememberingWriter,
     Writer,
+    expected,
 )
 from spielleiter.protocol.dialects import packets
 from spielleiter.protocol.errors import LocalProtocolError
@@ -40,6 +41,7 @@ from spielleiter.protocol.values import (
     enumeration,
     is_true,
     read_boolean,
+    read_count,
     read_enum,
     read_enum_text,
     read_fields,
@@ -147,9 +149,7 @@ def _read_set_move(data: Element, reading: Reading) -> MoveData:
             _read_hint(child, data, reading, hints)
     if piece is None:
         raise UnreadableError(f"im Element {data.tag} fehlt das Element piece")
-    position = reading.children(piece, "position").get("position")
-    if position is None:
-        raise UnreadableError("im Element piece fehlt das Element position")
+    position = reading.required(piece, "position")["position"]
     reading.skip_children(position)
     move = SetMove(
         read_enum(piece, "color", COLORS),
@@ -238,13 +238,8 @@ def memento_reader(rules: Ruleset, *further_tags: str) -> DataReader:
     """
 
     def read(data: Element, reading: Reading) -> Memento:
-        state = reading.children(data, "state").get("state")
-        if state is None:
-            raise UnreadableError(f"im Element {data.tag} fehlt das Element state")
-        parts = reading.children(state, *_REQUIRED, *_OPTIONAL, *further_tags)
-        for tag in _REQUIRED:
-            if tag not in parts:
-                raise UnreadableError(f"im Element state fehlt das Element {tag}")
+        state = reading.required(data, "state")["state"]
+        parts = reading.required(state, *_REQUIRED, optional=(*_OPTIONAL, *further_tags))
         move: SetMove | SkipMove | None = None
         hints: tuple[str, ...] = ()
         if "lastMove" in parts:
@@ -255,9 +250,7 @@ def memento_reader(rules: Ruleset, *further_tags: str) -> DataReader:
                 raise UnreadableError(f"lastMove ist kein Zug; {allowed(reading.dialect.move_classes)}")
             move, hints = last.move, last.hints
         blue, yellow, red, green = (_read_mask(parts[tag], "shape", SHAPES, reading) for tag in SHAPE_LISTS)
-        start_shape, turn = read_enum(state, "startPiece", SHAPES), read_integer(state, "turn")
-        if turn < 0:
-            raise UnreadableError(f'state turn="{turn}" ist kleiner als 0')
+        start_shape, turn = read_enum(state, "startPiece", SHAPES), read_count(state, "turn")
         cells = _read_board(parts["board"], reading)
         valid = parts.get("validColors")
         valid_mask = _ALL_COLORS if valid is None else _read_mask(valid, "color", COLORS, reading)
@@ -462,9 +455,7 @@ class _CachingMementoWriter:
         self._indent = ""
 
     def write(self, memento: Memento, dialect: Dialect, indent: str) -> Sequence[bytes]:
-        state = memento.state
-        if not isinstance(state, BlokusState):
-            raise LocalProtocolError(f"not a position of Blokus: {type(state).__name__}")
+        state = expected(memento.state, BlokusState)
         keys, written, inner = self._keys, self._written, indent + "  "
         if inner != self._indent:
             self._indent = inner

@@ -32,7 +32,7 @@ from spielleiter.game.hase_und_igel.board import (
 from spielleiter.game.hase_und_igel.rules import HaseUndIgelMistake
 from spielleiter.game.hase_und_igel.state import GOAL, ROUND_LIMIT_REACHED, HaseUndIgelState
 from spielleiter.protocol import messages as m
-from spielleiter.protocol.dialect import Dialect, Reading
+from spielleiter.protocol.dialect import Dialect, Reading, expected
 from spielleiter.protocol.dialects import packets
 from spielleiter.protocol.errors import LocalProtocolError
 from spielleiter.protocol.texts import (
@@ -48,6 +48,7 @@ from spielleiter.protocol.values import (
     UnreadableError,
     allowed,
     quote,
+    read_count,
     read_enum,
     read_enum_text,
     read_integer,
@@ -196,9 +197,8 @@ def _read_actions(parent: Element, reading: Reading) -> tuple[HaseUndIgelMove, t
 
 def write_move(data: m.MoveData, _dialect: Dialect, indent: str) -> Body:
     """Write a move and its hints. Raises LocalProtocolError for a move of another game."""
-    if not isinstance(data.move, HaseUndIgelMove):
-        raise LocalProtocolError(f"not a move of Hase und Igel: {data.move!r}")
-    return Body(MOVE_CLASS, "", _actions(data.move, indent) + _hints(data.hints, indent))
+    move = expected(data.move, HaseUndIgelMove)
+    return Body(MOVE_CLASS, "", _actions(move, indent) + _hints(data.hints, indent))
 
 
 def _actions(move: HaseUndIgelMove, indent: str) -> str:
@@ -255,9 +255,7 @@ def read_player(element_of_player: Element, reading: Reading) -> NamedPlayer:
 
 def write_memento(memento: m.Memento, _dialect: Dialect, indent: str) -> Body:
     """Write a position. Raises LocalProtocolError for one of another game."""
-    state = memento.state
-    if not isinstance(state, HaseUndIgelState):
-        raise LocalProtocolError(f"not a position of Hase und Igel: {type(state).__name__}")
+    state = expected(memento.state, HaseUndIgelState)
     inner = indent + "  "
     lines = "".join(
         write_player(inner, side, NamedPlayer(color, name, player))
@@ -285,17 +283,10 @@ def _board(board: Board, indent: str) -> str:
 
 def read_memento(data: Element, reading: Reading) -> m.Memento:
     """Read a position. Raises UnreadableError."""
-    state = reading.children(data, "state").get("state")
-    if state is None:
-        raise UnreadableError(f"im Element {data.tag} fehlt das Element state")
-    parts = reading.children(state, *_SIDES, "board", "lastMove", "condition")
-    for tag in (*_SIDES, "board"):
-        if tag not in parts:
-            raise UnreadableError(f"im Element state fehlt das Element {tag}")
+    state = reading.required(data, "state")["state"]
+    parts = reading.required(state, *_SIDES, "board", optional=("lastMove", "condition"))
     red, blue = (read_player(parts[side], reading) for side in _SIDES)
-    turn = read_integer(state, "turn")
-    if turn < 0:
-        raise UnreadableError(f'state turn="{turn}" ist kleiner als 0')
+    turn = read_count(state, "turn")
     move, hints = _read_actions(parts["lastMove"], reading) if "lastMove" in parts else (None, ())
     found: dict[int, FieldType] = {}
     for child in reading.each(parts["board"], "fields"):

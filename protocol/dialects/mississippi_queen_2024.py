@@ -9,9 +9,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
-from msgspec.structs import replace
-
-from spielleiter.game.api import Mistake, Move, Outcome
+from spielleiter.game.api import Mistake, Move
 from spielleiter.game.mississippi_queen import (
     COLUMNS,
     FAR_AHEAD,
@@ -22,6 +20,7 @@ from spielleiter.game.mississippi_queen import (
     POINTS,
     ROWS,
     STUCK,
+    TIE,
     Accelerate,
     Action,
     Advance,
@@ -40,10 +39,9 @@ from spielleiter.game.mississippi_queen import (
     Turn,
 )
 from spielleiter.protocol import messages as m
-from spielleiter.protocol.dialect import Dialect, Reading
+from spielleiter.protocol.dialect import Dialect, Reading, expected
 from spielleiter.protocol.dialects import packets
-from spielleiter.protocol.dialects.release_2022 import TEAM_NAMES, conduct_texts, release_dialect, sentence_names
-from spielleiter.protocol.errors import LocalProtocolError
+from spielleiter.protocol.dialects.release_2022 import TEAM_NAMES, conduct_texts, release_dialect
 from spielleiter.protocol.values import (
     INTEGER,
     NULL,
@@ -57,6 +55,7 @@ from spielleiter.protocol.values import (
     is_true,
     packet_class,
     quote,
+    read_count,
     read_enum,
     read_fields,
     read_integer,
@@ -126,20 +125,15 @@ def describe_move(move: Move | None) -> str:
 
 
 def _describe_action(action: Action | None) -> str:
-    match action:
-        case Accelerate():
-            return f"Beschleunige um {action.change}"
-        case Turn():
-            return f"Drehe nach {_direction_text(action.direction)}"
-        case Advance():
-            return f"Gehe {action.distance} Felder {'vor' if action.distance >= 0 else 'zurück'}"
-        case Push():
-            return f"Dränge nach {_direction_text(action.direction)} ab"
-    return NULL
+    if action is None:
+        return NULL
+    is_backward = isinstance(action, Advance) and action.distance < 0
+    text = "Gehe {} Felder zurück" if is_backward else _FORM_OF[type(action)].text
+    return text.format(NULL if action.value is None else _written(action.value))
 
 
-def _direction_text(direction: Direction | None) -> str:
-    return NULL if direction is None else _DIRECTION_NAMES[direction]
+def _written(value: int | Direction) -> str:
+    return _DIRECTION_NAMES[value] if isinstance(value, Direction) else str(value)
 
 
 _DIRECTIONS: Final[dict[str, Direction]] = dict(Direction.__members__)
@@ -149,24 +143,12 @@ _CACHED_SEGMENTS: Final = 256
 _STUCK_END: Final = " kann sich nicht mehr bewegen."
 _OUTCOMES: Final[Mapping[str, str]] = {
     GOAL: "{name} hat das Ziel zuerst erreicht.",
+    STUCK: "{loser}" + _STUCK_END,
     FAR_AHEAD: "{name} liegt 3 Segmente vorne.",
     POINTS: "{name} hat mehr Punkte.",
-    PASSENGERS: "{name} hat mehr Passagiere befördert.",
+    PASSENGERS: "{capitals} hat mehr Passagiere befördert.",  # an error of the release
+    TIE: "Beide Teams sind gleichauf",
 }
-_TIE: Final = "Beide Teams sind gleichauf"
-
-
-def _regular_reason(outcome: Outcome, names: tuple[str, str]) -> str:
-    """Return the sentence about an outcome. That about a ship that is stuck names the other player."""
-    if outcome.winner is None:
-        return _TIE
-    shown = sentence_names(names)
-    if outcome.reason == STUCK:
-        return shown[1 - outcome.winner] + _STUCK_END
-    name = shown[outcome.winner]
-    # the official sentence about passengers has a capital letter in the place of the name
-    return _OUTCOMES[outcome.reason].format(name=name.upper() if outcome.reason == PASSENGERS else name)
-
 
 # -- moves ------------------------------------------------------------------------------------------------------------
 
@@ -180,14 +162,16 @@ _LISTS: Final = frozenset(
 
 
 class _ActionForm(NamedTuple):
-    """How an action is read: its names, its only attribute with its form, and the value if that is missing."""
+    """How an action is read, written and described: its names, and its only attribute."""
 
+    action: Callable[[Any], Action]
     tag: str
     java_name: str
-    action: Callable[[Any], Action]
     attribute: str
     form: ValueForm
     missing: int | None
+    """The value if the attribute is missing."""
+    text: str
 
     def read(self, element: Element, reading: Reading) -> Action:
         names = frozenset({self.tag, self.java_name})
@@ -195,17 +179,17 @@ class _ActionForm(NamedTuple):
         return self.action(value.get(self.attribute, self.missing))
 
 
-_ACTION_FORMS: Final = tuple(
-    _ActionForm(tag, f"{_PACKAGE}.actions.{java_name}", action, name, form, missing)
-    for tag, java_name, action, name, form, missing in (
-        ("acceleration", "Accelerate", Accelerate, "acc", INTEGER, 0),
-        ("turn", "Turn", Turn, "direction", _DIRECTION, None),
-        ("advance", "Advance", Advance, "distance", INTEGER, 0),
-        ("push", "Push", Push, "direction", _DIRECTION, None),
+_ACTIONS: Final = f"{_PACKAGE}.actions"
+_FORM_OF: Final = {
+    form.action: form
+    for form in (
+        _ActionForm(Accelerate, "acceleration", f"{_ACTIONS}.Accelerate", "acc", INTEGER, 0, "Beschleunige um {}"),
+        _ActionForm(Turn, "turn", f"{_ACTIONS}.Turn", "direction", _DIRECTION, None, "Drehe nach {}"),
+        _ActionForm(Advance, "advance", f"{_ACTIONS}.Advance", "distance", INTEGER, 0, "Gehe {} Felder vor"),
+        _ActionForm(Push, "push", f"{_ACTIONS}.Push", "direction", _DIRECTION, None, "Dränge nach {} ab"),
     )
-)
-_FORMS: Final = {name: form for form in _ACTION_FORMS for name in (form.tag, form.java_name)}
-_TAGS: Final = tuple(form.tag for form in _ACTION_FORMS)
+}
+_FORM_BY_NAME: Final = {name: form for form in _FORM_OF.values() for name in (form.tag, form.java_name)}
 
 
 def read_move(data: Element, reading: Reading) -> m.MoveData:
@@ -234,21 +218,21 @@ def _read_actions(actions: Element, reading: Reading) -> tuple[Action | None, ..
     found: list[Action | None] = []
     for child in actions:
         name = packet_class(child)
-        form = _FORMS.get(name)
+        form = _FORM_BY_NAME.get(name)
         if form is not None:
             found.append(form.read(child, reading))
         elif name == NULL:
             found.append(None)
         else:
-            raise UnreadableError(f"eine Aktion {quote(child.tag)} gibt es nicht; {allowed(_TAGS)}")
+            raise UnreadableError(
+                f"eine Aktion {quote(child.tag)} gibt es nicht; {allowed(form.tag for form in _FORM_OF.values())}"
+            )
     return tuple(found)
 
 
 def write_move(data: m.MoveData, _dialect: Dialect, indent: str) -> Body:
     """Write a move. Raises LocalProtocolError for a move of another game."""
-    if not isinstance(data.move, MississippiQueenMove):
-        raise LocalProtocolError(f"not a move of Mississippi Queen: {data.move!r}")
-    return Body(MOVE_CLASS, "", _actions(data.move, indent))
+    return Body(MOVE_CLASS, "", _actions(expected(data.move, MississippiQueenMove), indent))
 
 
 def _actions(move: MississippiQueenMove, indent: str) -> str:
@@ -258,16 +242,10 @@ def _actions(move: MississippiQueenMove, indent: str) -> str:
 
 
 def _action(action: Action | None, indent: str) -> str:
-    match action:
-        case Accelerate():
-            return element(indent, "acceleration", f' acc="{action.change}"')
-        case Turn():
-            return element(indent, "turn", _direction(action.direction))
-        case Advance():
-            return element(indent, "advance", f' distance="{action.distance}"')
-        case Push():
-            return element(indent, "push", _direction(action.direction))
-    return element(indent, NULL)
+    if action is None:
+        return element(indent, NULL)
+    form, value = _FORM_OF[type(action)], action.value
+    return element(indent, form.tag, "" if value is None else f' {form.attribute}="{_written(value)}"')
 
 
 def _direction(direction: Direction | None) -> str:
@@ -283,9 +261,7 @@ _COUNTERS: Final = {"speed": "speed", "coal": "coal", "passengers": "passengers"
 
 def write_memento(memento: m.Memento, _dialect: Dialect, indent: str) -> Body:
     """Write what can be seen of a position. Raises LocalProtocolError for one of another game."""
-    state = memento.state
-    if not isinstance(state, MississippiQueenState):
-        raise LocalProtocolError(f"not a position of Mississippi Queen: {type(state).__name__}")
+    state = expected(memento.state, MississippiQueenState)
     inner = indent + "  "
     river = state.river.as_seen()
     segments = "".join(_segment(segment, inner + "  ") for segment in river.segments)
@@ -326,9 +302,7 @@ def _ship(seat: int, ship: Ship, indent: str) -> str:
 
 def read_memento(data: Element, reading: Reading) -> m.Memento:
     """Read a position. Raises UnreadableError."""
-    state = reading.children(data, "state").get("state")
-    if state is None:
-        raise UnreadableError(f"im Element {data.tag} fehlt das Element state")
+    state = reading.required(data, "state")["state"]
     river: River | None = None
     ships: dict[str, Ship] = {}
     last_move: MississippiQueenMove | None = None
@@ -349,9 +323,7 @@ def read_memento(data: Element, reading: Reading) -> m.Memento:
     for ship in ships.values():
         if ship.position not in river.cells:
             raise UnreadableError(f"position ({ship.position.q}, {ship.position.r}) liegt nicht auf dem Fluss")
-    turn = read_integer(state, "turn")
-    if turn < 0:
-        raise UnreadableError(f'state turn="{turn}" ist kleiner als 0')
+    turn = read_count(state, "turn")
     on_turn = packets.seat_named(state.get("currentTeam", ""), TEAM_NAMES, "state currentTeam")
     first, second = (ships[team] for team in TEAM_NAMES)
     return m.Memento(MississippiQueenState(river, (first, second), turn, on_turn, last_move))
@@ -395,14 +367,11 @@ def _read_hex(place: Element, reading: Reading) -> Hex:
 
 
 def _read_ship(ship: Element, reading: Reading) -> Ship:
-    position = reading.children(ship, "position").get("position")
-    if position is None:
-        raise UnreadableError("im Element ship fehlt das Element position")
-    numbers = {field: read_integer(ship, name) for name, field in _COUNTERS.items()}
-    if min(numbers.values()) < 0 or numbers["speed"] not in range(MIN_SPEED, MAX_SPEED + 1):
-        raise UnreadableError("im Element ship liegt eine Zahl außerhalb ihrer Grenzen")
+    numbers = {field: read_count(ship, name) for name, field in _COUNTERS.items()}
+    if numbers["speed"] not in range(MIN_SPEED, MAX_SPEED + 1):
+        raise UnreadableError(f"ship speed liegt nicht zwischen {MIN_SPEED} und {MAX_SPEED}")
     return Ship(
-        _read_hex(position, reading),
+        _read_hex(reading.required(ship, "position")["position"], reading),
         read_enum(ship, "direction", _DIRECTIONS),
         points=read_integer(ship, "points"),
         is_stuck=is_true(ship.get("stuck", "")),
@@ -414,14 +383,12 @@ def _read_ship(ship: Element, reading: Reading) -> Ship:
 
 MISSISSIPPI_QUEEN_2024: Final[Dialect] = release_dialect(
     name="mississippi-queen-2024",
-    texts=replace(
-        conduct_texts(
-            mistake_texts={mistake: text for mistake, (_, text) in _MISTAKES.items()},
-            mistake_names={mistake: name for mistake, (name, _) in _MISTAKES.items()},
-            mistakes_without_move=frozenset({_M.NO_ACTIONS}),
-            describe_move=describe_move,
-        ),
-        regular_reason=_regular_reason,
+    texts=conduct_texts(
+        mistake_texts={mistake: text for mistake, (_, text) in _MISTAKES.items()},
+        mistake_names={mistake: name for mistake, (name, _) in _MISTAKES.items()},
+        mistakes_without_move=frozenset({_M.NO_ACTIONS}),
+        describe_move=describe_move,
+        outcome_texts=_OUTCOMES,
     ),
     points=(m.Fragment("Punkte", m.Aggregation.AVERAGE), m.Fragment("Passagiere", m.Aggregation.AVERAGE)),
     moves={MOVE_CLASS: read_move, f"{_PACKAGE}.Move": read_move},

@@ -26,10 +26,9 @@ from spielleiter.game.penguins import (
 )
 from spielleiter.game.penguins.board import NUMBER_OF_CELLS, scan
 from spielleiter.protocol import messages as m
-from spielleiter.protocol.dialect import Dialect, Reading
+from spielleiter.protocol.dialect import Dialect, Reading, expected
 from spielleiter.protocol.dialects import packets
 from spielleiter.protocol.dialects.release_2022 import TEAM_NAMES, conduct_texts, release_dialect
-from spielleiter.protocol.errors import LocalProtocolError
 from spielleiter.protocol.texts import LEFT_REASON, timeout_reason
 from spielleiter.protocol.values import (
     INTEGER,
@@ -39,8 +38,8 @@ from spielleiter.protocol.values import (
     UnreadableError,
     allowed,
     quote,
+    read_count,
     read_fields,
-    read_integer,
     read_integer_text,
     read_text,
 )
@@ -116,9 +115,7 @@ def _read_move(data: Element, reading: Reading) -> tuple[PenguinsMove, str | Non
 
 def write_move(data: m.MoveData, _dialect: Dialect, indent: str) -> Body:
     """Write a move. Raises LocalProtocolError for a move of another game."""
-    if not isinstance(data.move, PenguinsMove):
-        raise LocalProtocolError(f"not a move of Penguins: {data.move!r}")
-    return Body(MOVE_CLASSES[0], "", _move(data.move, indent))
+    return Body(MOVE_CLASSES[0], "", _move(expected(data.move, PenguinsMove), indent))
 
 
 def _move(move: PenguinsMove, indent: str) -> str:
@@ -138,9 +135,7 @@ _CACHED_ROWS: Final = 4096
 
 def write_memento(memento: m.Memento, _dialect: Dialect, indent: str) -> Body:
     """Write a position. Raises LocalProtocolError for one of another game."""
-    state = memento.state
-    if not isinstance(state, PenguinsState):
-        raise LocalProtocolError(f"not a position of Penguins: {type(state).__name__}")
+    state = expected(memento.state, PenguinsState)
     inner, innermost = indent + "  ", indent + "    "
     codes = bytearray(NUMBER_OF_CELLS)
     for code, cells in enumerate((*state.floes, *state.penguins), 1):
@@ -161,22 +156,16 @@ def _row(codes: bytes, indent: str) -> str:
 
 def read_memento(data: Element, reading: Reading) -> m.Memento:
     """Read a position. Raises UnreadableError."""
-    state = reading.children(data, "state").get("state")
-    if state is None:
-        raise UnreadableError(f"im Element {data.tag} fehlt das Element state")
-    parts = reading.children(state, "startTeam", "board", "lastMove", "fishes")
-    for name in ("board", "fishes"):
-        if name not in parts:
-            raise UnreadableError(f"im Element state fehlt das Element {name}")
+    state = reading.required(data, "state")["state"]
+    parts = reading.required(state, "board", "fishes", optional=("startTeam", "lastMove"))
     floes, penguins = _read_board(parts["board"], reading)
     fish = [read_integer_text(child) for child in reading.each(parts["fishes"], "int")]
     if len(fish) != len(TEAM_NAMES) or not all(0 <= each <= MAX_FISH * NUMBER_OF_CELLS for each in fish):
         raise UnreadableError("im Element fishes steht nicht für jedes Team, wie viele Fische es hat")
-    turn = read_integer(state, "turn")
-    if turn < 0:
-        raise UnreadableError(f'state turn="{turn}" ist kleiner als 0')
     last_move = _read_move(parts["lastMove"], reading)[0] if "lastMove" in parts else None
-    return m.Memento(PenguinsState(RULES_2023, floes, penguins, (fish[0], fish[1]), turn, last_move))
+    return m.Memento(
+        PenguinsState(RULES_2023, floes, penguins, (fish[0], fish[1]), read_count(state, "turn"), last_move)
+    )
 
 
 def _read_board(board: Element, reading: Reading) -> tuple[Floes, tuple[Bits, Bits]]:

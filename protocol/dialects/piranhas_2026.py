@@ -24,10 +24,9 @@ from spielleiter.game.piranhas.state import (
     Ruleset,
 )
 from spielleiter.protocol import messages as m
-from spielleiter.protocol.dialect import DataReader, Dialect, Reading
+from spielleiter.protocol.dialect import DataReader, Dialect, Reading, expected
 from spielleiter.protocol.dialects.packets import seat_named
 from spielleiter.protocol.dialects.release_2022 import TEAM_NAMES, conduct_texts, release_dialect
-from spielleiter.protocol.errors import LocalProtocolError
 from spielleiter.protocol.values import (
     INTEGER,
     Element,
@@ -36,8 +35,8 @@ from spielleiter.protocol.values import (
     allowed,
     enumeration,
     quote,
+    read_count,
     read_fields,
-    read_integer,
     read_text,
 )
 from spielleiter.protocol.writer import Body, element, leaf
@@ -111,9 +110,7 @@ def _read_move(data: Element, reading: Reading) -> tuple[PiranhasMove, str | Non
 
 def write_move(data: m.MoveData, _dialect: Dialect, indent: str) -> Body:
     """Write a move. Raises LocalProtocolError for a move of another game."""
-    if not isinstance(data.move, PiranhasMove):
-        raise LocalProtocolError(f"not a move of Piranhas: {data.move!r}")
-    return Body(MOVE_CLASSES[0], "", _move(data.move, indent))
+    return Body(MOVE_CLASSES[0], "", _move(expected(data.move, PiranhasMove), indent))
 
 
 def _move(move: PiranhasMove, indent: str) -> str:
@@ -129,9 +126,7 @@ _CACHED_ROWS: Final = 4096
 
 def write_memento(memento: m.Memento, _dialect: Dialect, indent: str) -> Body:
     """Write a position. Raises LocalProtocolError for one of another game."""
-    state = memento.state
-    if not isinstance(state, PiranhasState):
-        raise LocalProtocolError(f"not a position of Piranhas: {type(state).__name__}")
+    state = expected(memento.state, PiranhasState)
     inner = indent + "  "
     attributes = f' class="state" startTeam="{TEAM_NAMES[0]}" turn="{state.turn}"'
     if state.first_union is not None:
@@ -155,16 +150,10 @@ def memento_reader(rules: Ruleset) -> DataReader:
     """Return a reader of positions of a game with these rules."""
 
     def read(data: Element, reading: Reading) -> m.Memento:
-        state = reading.children(data, "state").get("state")
-        if state is None:
-            raise UnreadableError(f"im Element {data.tag} fehlt das Element state")
-        parts = reading.children(state, "board", "lastMove")
-        if "board" not in parts:
-            raise UnreadableError("im Element state fehlt das Element board")
+        state = reading.required(data, "state")["state"]
+        parts = reading.required(state, "board", optional=("lastMove",))
         one, two, squids = _read_board(parts["board"], reading)
-        turn = read_integer(state, "turn")
-        if turn < 0:
-            raise UnreadableError(f'state turn="{turn}" ist kleiner als 0')
+        turn = read_count(state, "turn")
         team, last_move = state.get("firstUnion"), None
         is_told = team is not None and rules.first_union_breaks_ties
         first_union = seat_named(team or "", TEAM_NAMES, "state firstUnion") if is_told else None

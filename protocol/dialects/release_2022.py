@@ -166,9 +166,7 @@ def _read_scores(
     data: Element, reading: Reading, read_cause: Callable[[Element], tuple[m.Cause, str]]
 ) -> tuple[m.Result, Element | None]:
     """Return a result without its winners, and the element that names them, if there is one."""
-    parts = reading.children(data, "definition", "scores", "winner")
-    if "scores" not in parts:
-        raise UnreadableError(f"im Element {data.tag} fehlt das Element scores")
+    parts = reading.required(data, "scores", optional=("definition", "winner"))
     definition = packets.read_definition(parts["definition"], reading) if "definition" in parts else ()
     entries: dict[Seat, tuple[str, m.Score]] = {}
     for child in reading.each(parts["scores"], "entry"):
@@ -225,9 +223,10 @@ def conduct_texts(
 ) -> Texts:
     """Return the texts of a season; the arguments are those of `release_texts`, but for `outcome_texts`.
 
-    These are the sentences about the winner by the reason of the outcome, in which `{name}` stands for its name; there
-    is none for a reason whose sentence is `BETTER`. The reasons of faults do not contain the player's name: the result
-    writes it before them.
+    These are the sentences about an outcome by its reason, in which `{name}` stands for the name of the winner,
+    `{capitals}` for the same in capital letters, and `{loser}` for the other name; there is none for a reason whose
+    sentence is `BETTER` or `TIE`. The reasons of faults do not contain the player's name: the result writes it before
+    them.
     """
     common = release_texts(
         mistake_texts=mistake_texts,
@@ -251,7 +250,10 @@ def conduct_texts(
 
     def regular_reason(outcome: Outcome, names: tuple[str, str]) -> str:
         text = (outcome_texts or {}).get(outcome.reason, "")
-        return "" if outcome.winner is None else text.format(name=sentence_names(names)[outcome.winner])
+        if outcome.winner is None:
+            return text
+        name, loser = (sentence_names(names)[seat] for seat in (outcome.winner, 1 - outcome.winner))
+        return text.format(name=name, capitals=name.upper(), loser=loser)
 
     return replace(
         common,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -22,9 +21,9 @@ from spielleiter.game.blokus.pieces import Color, Rotation, Shape
 from spielleiter.game.hase_und_igel import HaseUndIgelMove
 from spielleiter.game.hase_und_igel.board import Advance, Board, Card, Skip
 from spielleiter.game.hase_und_igel.rules import HaseUndIgelMistake
+from spielleiter.game.mississippi_queen import MississippiQueenMistake
+from spielleiter.game.piranhas import PiranhasMistake
 from spielleiter.server.editions import EDITIONS
-from spielleiter.viewer.games.blokus.view import RULE_WORDS as BLOKUS_WORDS
-from spielleiter.viewer.games.hase_und_igel.view import RULE_WORDS as HASE_WORDS
 from spielleiter.viewer.positions.describe import (
     describe_illegal_move,
     describe_legal_moves,
@@ -205,7 +204,8 @@ def test_the_picture_of_an_illegal_move(plies: int, move: Move, mistake: BlokusM
     illegal = describe_illegal_move(with_first_pieces(plies), move, "text of the release")
     assert illegal is not None
     assert sorted(illegal["offendingCells"]) == offending
-    assert (illegal["words"], illegal["rule"]) == (BLOKUS_WORDS[mistake], BLOKUS_WORDS[mistake]["en"])
+    assert illegal["words"] == view_of(BLOKUS[0]).rule_words(mistake)
+    assert illegal["rule"] == illegal["words"]["en"]
     assert (illegal["player"], illegal["color"], illegal["text"]) == (0, "BLUE", "text of the release")
     if isinstance(move, SetMove):
         assert (illegal["piece"], len(illegal["cells"])) == (move.shape.name, 5 if plies == 0 else 2)
@@ -213,12 +213,22 @@ def test_the_picture_of_an_illegal_move(plies: int, move: Move, mistake: BlokusM
         assert (illegal["piece"], illegal["cells"]) == (None, [])
 
 
-@pytest.mark.parametrize(("mistakes", "words"), [(BlokusMistake, BLOKUS_WORDS), (HaseUndIgelMistake, HASE_WORDS)])
-def test_every_rule_has_a_sentence_in_both_languages(mistakes: type[Mistake], words: Mapping[Any, Any]) -> None:
-    assert set(words) == set(mistakes)
-    assert all(
-        set(each) == {"de", "en"} and all(text.endswith(".") for text in each.values()) for each in words.values()
-    )
+@pytest.mark.parametrize(
+    ("edition", "mistakes"),
+    [
+        ("blokus-2027", BlokusMistake),
+        ("hase-und-igel-2018", HaseUndIgelMistake),
+        ("mississippi-queen-2024", MississippiQueenMistake),
+        ("piranhas-2026", PiranhasMistake),
+    ],
+)
+def test_every_rule_has_a_sentence_in_both_languages(edition: str, mistakes: type[Mistake]) -> None:
+    view = view_of(EDITIONS[edition].game)
+    assert set(view.rule_texts) == set(mistakes)
+    for mistake in mistakes:
+        words = view.rule_words(mistake)
+        assert set(words) == {"de", "en"}
+        assert all(text.endswith(".") for text in words.values())
 
 
 def test_moves_of_hase_und_igel_are_described_by_their_actions_and_fields() -> None:
@@ -245,7 +255,8 @@ def test_moves_of_hase_und_igel_are_described_by_their_actions_and_fields() -> N
     assert (end["sideToMove"], end["legalMoves"]) == (None, [0, 0])
     illegal = describe_illegal_move(HASE[0], HaseUndIgelMove((Advance(60),)), "text of the release")
     assert illegal is not None
-    assert (illegal["words"], illegal["color"]) == (HASE_WORDS[HaseUndIgelMistake.ADVANCE], "RED")
+    assert illegal["words"] == view_of(HASE[0]).rule_words(HaseUndIgelMistake.ADVANCE)
+    assert illegal["color"] == "RED"
     assert describe_illegal_move(HASE[0], next(iter(HASE[0].generate_legal_moves())), "") is None
 
 

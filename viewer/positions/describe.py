@@ -42,6 +42,7 @@ def describe_position(state: State, ply: int, previous: State | None = None) -> 
         "turn": state.turn,
         "sideToMove": side,
         "isOver": outcome is not None,
+        "fields": {"turn": state.turn, "round": state.round},
         "players": [{"points": state.points(seat)[0], **view.player(state, seat)} for seat in (0, 1)],
         **view.parts(state),
         "legalMoves": view.count_moves(state),  # about a millisecond

@@ -10,19 +10,19 @@ import { address } from "./routes.js";
 let session = null; // what is known about the session of an administrator: {isLoggedIn, token}
 
 async function knownSession() {
-  session ??= await getJson("/api/admin");
+  session ??= await getJson("api/admin");
   setAdminToken(session.token ?? null);
   return session;
 }
 
 async function logIn(password) {
-  const { token } = await postJson("/api/admin/login", { password });
+  const { token } = await postJson("api/admin/login", { password });
   session = { isLoggedIn: true, token };
   setAdminToken(token);
 }
 
 async function logOut() {
-  await postJson("/api/admin/logout", {});
+  await postJson("api/admin/logout", {});
   session = { isLoggedIn: false, token: null };
   setAdminToken(null);
 }
@@ -33,7 +33,7 @@ export function adminPanel(room) {
   const act = async (action) => {
     setText(state, "");
     try {
-      await postJson(`/api/admin/${action}`, { room });
+      await postJson(`api/admin/${action}`, { room });
       setText(state, t(`admin.done.${action}`));
     } catch (error) {
       setText(state, errorText(error));
@@ -100,7 +100,7 @@ function prepareForm(info) {
     onsubmit: async (event) => {
       event.preventDefault();
       try {
-        const prepared = await postJson("/api/admin/prepare", {
+        const prepared = await postJson("api/admin/prepare", {
           gameType: game.value, isPaused: isPaused.checked,
           players: players.map(({ name, clock }) => ({ name: name.value, canTimeout: clock.checked })),
         });
@@ -129,7 +129,7 @@ export function adminView() {
   const show = async () => {
     const title = el("h1", { tabindex: "-1", text: t("admin.title") });
     try {
-      const [found, info] = await Promise.all([knownSession(), getJson("/api/info")]);
+      const [found, info] = await Promise.all([knownSession(), getJson("api/info")]);
       if (!found.isLoggedIn) {
         element.replaceChildren(title, loginForm(show));
         element.querySelector("input")?.focus();

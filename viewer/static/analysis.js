@@ -46,7 +46,7 @@ export function analysisPanel(source, record, addressOf, onBetter) {
     setText(state, t("analysis.running"));
     let isDone = false;
     try {
-      await postForEvents("/api/analysis", source, {
+      await postForEvents("api/analysis", source, {
         progress: ({ done, of }) => {
           progress.max = of;
           progress.value = done;

@@ -138,7 +138,7 @@ export function beamerView(count, room) {
         assign();
       };
     });
-    end = subscribe(`/api/boards/events?${query}`, handlers, (text) => setText(connection, text));
+    end = subscribe(`api/boards/events?${query}`, handlers, (text) => setText(connection, text));
   };
 
   const isFull = () => document.fullscreenElement !== null;

@@ -20,6 +20,13 @@ const THEMES = ["auto", "light", "dark"];
 const embedded = document.getElementById("game");
 const main = el("main", { id: "main" });
 let current = null; // {key, view}
+let siteAround = null; // {title, href} of the site that these pages are part of
+
+function showHome(brand) {
+  if (!siteAround) return;
+  brand.href = siteAround.href;
+  setText(brand, `← ${siteAround.title}`);
+}
 
 function replaceAddress(hash) {
   if (location.hash === hash) return;
@@ -100,6 +107,7 @@ function header() {
   const links = embedded ? null : el("nav", { "aria-label": t("nav.title") }, el("ul", {}, PAGES.map(([kind, key]) =>
     el("li", {}, el("a", { href: address(kind), "data-kind": kind, text: t(key) })))));
   const brand = embedded ? el("span", { class: "brand", text: "spielleiter" }) : el("a", { class: "brand", href: address("rooms"), text: "spielleiter" });
+  showHome(brand);
   return el("header", { class: "site" }, el("a", { class: "skip", href: "#main", onclick: skip, text: t("nav.skip") }), brand, links, el("div", { class: "preferences" }, soundSwitch(), languages, theme));
 }
 
@@ -170,20 +178,24 @@ function acceptFiles() {
   });
 }
 
-// On the pages of a match nobody can play: what leads there is left out.
-async function hideWhatIsNotOffered() {
+// On the pages of a match nobody can play: what leads there is left out. Pages that are part of another site lead back.
+async function adaptToServer() {
   try {
-    const { canPlay } = await getJson("/api/info");
+    const { canPlay, sparesProcessor, home } = await getJson("api/info");
     document.documentElement.classList.toggle("watch-only", !canPlay);
+    document.documentElement.classList.toggle("is-sparing", Boolean(sparesProcessor));
+    siteAround = home ?? null;
+    for (const brand of document.querySelectorAll("a.brand")) showHome(brand);
   } catch {
     // the views say that the server does not answer
   }
 }
 
+document.documentElement.classList.toggle("is-framed", window.top !== window);
 applyTheme();
 build();
 addEventListener("hashchange", () => route());
 if (!embedded) {
   acceptFiles();
-  hideWhatIsNotOffered();
+  adaptToServer();
 }

@@ -21,7 +21,7 @@ export async function openFile(file) {
   if (file.size > MAX_FILE_BYTES) {
     throw Object.assign(new Error(), { text: { de: `„${file.name}“ ist zu groß für einen Replay.`, en: `“${file.name}” is too large for a replay.` } });
   }
-  const game = await postFile("/api/replays", file);
+  const game = await postFile("api/replays", file);
   game.title = game.title || file.name;
   dropped = game;
   const target = game.replay ? address("replay", game.replay) : address("replay", "*", 0);
@@ -79,7 +79,7 @@ export function replaysView() {
   const errors = el("div", {});
   const load = async () => {
     try {
-      const { replays = [], matches = [], tournaments = [], isKept } = await getJson("/api/replays");
+      const { replays = [], matches = [], tournaments = [], isKept } = await getJson("api/replays");
       if (!replays.length && !matches.length && !tournaments.length) {
         place.replaceChildren(emptyBox(el("p", { text: t(isKept ? "replays.empty" : "replays.notKept") }), isKept ? await howToPlay() : null));
         return;
@@ -112,14 +112,14 @@ export function showReplay(element, game, name, ply, replaceAddress) {
   const playOn = name ? el("a", { class: "as-button play-on", href: address("play", "replay", name), text: t("replay.playOn") }) : null;
   const view = new GameView(record, {
     ply: ply ?? record.firstPly,
-    loadLegal: name ? (at) => getJson(`/api/replays/${encodeURIComponent(name)}/legal?ply=${at}`) : null,
+    loadLegal: name ? (at) => getJson(`api/replays/${encodeURIComponent(name)}/legal?ply=${at}`) : null,
     onPly: (at) => {
       replaceAddress(addressOf(at));
       if (playOn) playOn.href = address("play", "replay", name, at);
     },
     actions: playOn ? [playOn] : [],
     extras: [analysis.element],
-    result: { explain: name || game.analysis ? () => analysis.explain() : null, files: name ? `/api/replays/${encodeURIComponent(name)}/file` : null, isComplete: true },
+    result: { explain: name || game.analysis ? () => analysis.explain() : null, files: name ? `api/replays/${encodeURIComponent(name)}/file` : null, isComplete: true },
   });
   analysis.update(record);
   element.replaceChildren(view.element);
@@ -141,7 +141,7 @@ export function replayView(name, ply, replaceAddress) {
     try {
       const isDropped = dropped && (name === "*" || dropped.replay === name);
       if (name === "*" && !isDropped) throw Object.assign(new Error(), { text: { de: "Diese Datei muss noch einmal geöffnet werden.", en: "This file has to be opened again." } });
-      const game = isDropped ? dropped : await getJson(`/api/replays/${encodeURIComponent(name)}`);
+      const game = isDropped ? dropped : await getJson(`api/replays/${encodeURIComponent(name)}`);
       if (!isDisposed) shown = showReplay(element, game, name === "*" ? null : name, ply, replaceAddress);
     } catch (error) {
       element.replaceChildren(el("h1", { tabindex: "-1", text: t("replays.title") }), errorBox(error), el("p", {}, el("a", { href: address("replays"), text: t("replays.back") })));

@@ -41,11 +41,11 @@ export class ResultPanel {
         this.errors.replaceChildren(errorBox(error));
       }
       pressed.disabled = false;
-    }, { class: "small" }));
+    }, { class: `small file-${form}` }));
     this.files = files
       ? el("div", { class: "files", role: "group", "aria-label": t("result.keep") }, el("span", { class: "muted", text: t("result.keep") }), fileButtons)
       : null;
-    this.explain = explain ? button(t("analysis.title"), explain) : null;
+    this.explain = explain ? button(t("analysis.title"), explain, { class: "explain" }) : null;
     this.element = el("section", { class: "result", "aria-label": t("result.title") }, this.text,
       el("div", { class: "actions" }, actions, this.explain, this.files), this.errors);
   }

@@ -16,7 +16,7 @@ const MOST_EARLIER = 20;
 
 // Returns what an empty list says: how a program, or a person, comes to play on this server.
 export async function howToPlay() {
-  const { gameTypes } = await getJson("/api/info");
+  const { gameTypes } = await getJson("api/info");
   const commands = gameTypes[0]?.commands ?? [];
   const builtin = commands.filter(({ kind }) => kind === "builtin");
   return [
@@ -46,7 +46,7 @@ export function roomsView() {
   };
   const load = async () => {
     try {
-      kept = replaysAsGames((await getJson(`/api/replays?newest=${2 * MOST_EARLIER}`)).replays);
+      kept = replaysAsGames((await getJson(`api/replays?newest=${2 * MOST_EARLIER}`)).replays);
       showEarlier();
     } catch {
       // without them, the list is still that of the rooms
@@ -63,7 +63,7 @@ export function roomsView() {
     if (!empty.hidden && !commands.firstChild) howToPlay().then((parts) => commands.replaceChildren(...parts), () => {});
   };
   load();
-  const end = subscribe("/api/events", { rooms: (data) => show(data.rooms ?? data), pictures: (data) => table.picture(data) }, (text) => setText(connection, text));
+  const end = subscribe("api/events", { rooms: (data) => show(data.rooms ?? data), pictures: (data) => table.picture(data) }, (text) => setText(connection, text));
   return {
     title: t("rooms.title"),
     element: el("div", { class: "page" },
@@ -109,7 +109,7 @@ export class GapFiller {
 // Returns the name of the replay of a game that was played in a room which the server has forgotten; null without one.
 async function replayOf(id) {
   try {
-    return (await getJson(`/api/replays?room=${encodeURIComponent(id)}`)).replays[0]?.name ?? null;
+    return (await getJson(`api/replays?room=${encodeURIComponent(id)}`)).replays[0]?.name ?? null;
   } catch {
     return null;
   }
@@ -118,7 +118,7 @@ async function replayOf(id) {
 // Returns the view of one room, at a ply or at its newest one.
 export function roomView(id, ply, replaceAddress) {
   const element = el("div", { class: "page wide" }, loading());
-  const path = `/api/rooms/${encodeURIComponent(id)}`;
+  const path = `api/rooms/${encodeURIComponent(id)}`;
   const connection = el("p", { class: "connection muted", role: "status" });
   const disposables = [];
   let view = null;

@@ -27,7 +27,7 @@ function readAsked() {
 
 // Takes a seat, and goes there. Throws a RequestError.
 async function takeSeat(form) {
-  const { seat } = await postJson("/api/seat", form);
+  const { seat } = await postJson("api/seat", form);
   writeSetting(ASKED, JSON.stringify([...readAsked(), { seat, form }].slice(-MOST_ASKED)));
   location.hash = address("seat", seat);
 }
@@ -53,7 +53,7 @@ export function playView(from) {
     let info;
     let rooms;
     try {
-      [info, rooms] = await Promise.all([getJson("/api/info"), getJson("/api/rooms")]);
+      [info, rooms] = await Promise.all([getJson("api/info"), getJson("api/rooms")]);
     } catch (error) {
       element.replaceChildren(el("h1", { tabindex: "-1", text: t("play.title") }), errorBox(error));
       return;
@@ -115,7 +115,7 @@ export function playView(from) {
   // the opponents on offer are those of the game that is played on
   const useGameOf = async ({ kind, id, ply }, game, update, fromText) => {
     try {
-      const found = await getJson(kind === "room" ? `/api/rooms/${encodeURIComponent(id)}` : `/api/replays/${encodeURIComponent(id)}`);
+      const found = await getJson(kind === "room" ? `api/rooms/${encodeURIComponent(id)}` : `api/replays/${encodeURIComponent(id)}`);
       game.value = found.gameType;
       update();
       const position = new GameRecord(found).at(ply);
@@ -136,7 +136,7 @@ export function parseFrom([kind, id, ply]) {
 // Returns the view of a seat that was taken.
 export function seatView(id) {
   const element = el("div", { class: "page wide" }, loading());
-  const path = `/api/seat/${encodeURIComponent(id)}`;
+  const path = `api/seat/${encodeURIComponent(id)}`;
   const connection = el("p", { class: "connection muted", role: "status" });
   const problems = { seat: "", room: "" }; // of the two streams
   const showProblem = (changed) => {
@@ -221,7 +221,7 @@ export function seatView(id) {
   const showRoom = async () => {
     if (isLoading || view || isDisposed) return;
     isLoading = true;
-    const roomPath = `/api/rooms/${encodeURIComponent(state.room)}`;
+    const roomPath = `api/rooms/${encodeURIComponent(state.room)}`;
     try {
       const game = await getJson(roomPath);
       if (isDisposed) return;

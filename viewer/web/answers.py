@@ -34,11 +34,11 @@ _ERROR_PAGE: Final = """<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{status} – spielleiter</title>
-<link rel="stylesheet" href="/page.css">
+<link rel="stylesheet" href="{root}/page.css">
 </head>
 <body>
-<header class="site"><a class="brand" href="/">spielleiter</a></header>
-<main class="page"><h1>{text}</h1><p><a class="as-button" href="/">{back}</a></p></main>
+<header class="site"><a class="brand" href="{root}/">spielleiter</a></header>
+<main class="page"><h1>{text}</h1><p><a class="as-button" href="{root}/">{back}</a></p></main>
 </body>
 </html>
 """
@@ -93,10 +93,11 @@ def json_response(value: Any, status: int = 200) -> Response:
     return Response(msgspec.json.encode(value), status, media_type=JSON)
 
 
-def error_response(error: WebError, headers: Headers) -> Response:
+def error_response(error: WebError, headers: Headers, root: str = "") -> Response:
     """Return the answer to a request with these headers that was refused with `error`.
 
-    Somebody who has opened a wrong address in a browser gets a page; scripts, and the page's own, get JSON.
+    Somebody who has opened a wrong address in a browser gets a page; scripts, and the page's own, get JSON. `root` is
+    the path below which the pages are.
     """
     if "text/html" not in headers.get("accept", ""):
         return json_response(error.as_json(), error.status)
@@ -104,7 +105,11 @@ def error_response(error: WebError, headers: Headers) -> Response:
     is_german = bool(languages) and languages[0].lower() == "de"
     text, back = (error.de, "Zu den Spielen") if is_german else (error.en, "To the games")
     page = _ERROR_PAGE.format(
-        language="de" if is_german else "en", status=error.status, text=html.escape(text), back=back
+        language="de" if is_german else "en",
+        status=error.status,
+        text=html.escape(text),
+        back=back,
+        root=html.escape(root),
     )
     return HTMLResponse(page, error.status)
 

@@ -29,14 +29,15 @@ _Form = TypeVar("_Form")
 
 
 class BodyBudget:
-    """What all bodies of one site together may take; `taken` are the bytes by address."""
+    """What all bodies of one site together may take: `most_bytes`. `taken` are the bytes by address."""
 
-    def __init__(self) -> None:
+    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
         self.taken: Counter[str] = Counter()
 
     def take(self, address: str, size: int) -> None:
         """Take `size` bytes more, which have to be given back. Raises WebError if there are too many."""
-        if not may_take(self.taken, address, MOST_BYTES):
+        if not may_take(self.taken, address, self._most_bytes):
             raise WebError(
                 429,
                 "Es werden gerade zu viele Dateien hochgeladen; versuche es gleich noch einmal.",
@@ -51,8 +52,8 @@ class BodyBudget:
 
 
 @asynccontextmanager
-async def body_of(request: Request, most_bytes: int) -> AsyncIterator[bytes]:
-    """Give the body of `request`, which is in the budget until the block is left.
+async def body_of(request: Request, most_bytes: int, seconds: float = BODY_TIMEOUT) -> AsyncIterator[bytes]:
+    """Give the body of `request`, which is in the budget until the block is left, and has to come in these `seconds`.
 
     Raises WebError if it is too large, arrives too slowly, or if all bodies together are too large.
     """
@@ -63,7 +64,7 @@ async def body_of(request: Request, most_bytes: int) -> AsyncIterator[bytes]:
     address = client_share(request)
     body = bytearray()
     try:
-        with trio.move_on_after(BODY_TIMEOUT) as scope:
+        with trio.move_on_after(seconds) as scope:
             while True:
                 part = await request.receive()
                 data = part.get("body", b"")

@@ -42,8 +42,14 @@ _NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST_NAME: Final = 80
 
 
-def download_routes(store: ReplayStore, hub: Hub, command: tuple[str, ...] = COMMAND) -> list[BaseRoute]:
-    """Return the routes of the files of rooms and of replays; `command` starts the process that makes a file."""
+def download_routes(
+    store: ReplayStore, hub: Hub, command: tuple[str, ...] = COMMAND, *, makes_files: bool = True
+) -> list[BaseRoute]:
+    """Return the routes of the files of rooms and of replays.
+
+    - `command`: starts the process that makes a file.
+    - `makes_files`: whether there are any but the replays.
+    """
     making = trio.CapacityLimiter(1)
     makers: Counter[str] = Counter()
 
@@ -55,6 +61,7 @@ def download_routes(store: ReplayStore, hub: Hub, command: tuple[str, ...] = COM
             if request.path_params["form"] == "replay":
                 return _replay_file(room_id, await replay_of_room(hub, room_id))
             _ended(hub, room_id)
+            check_form(request)
             return await _made_file(command, request, room_id, msgspec.json.encode(await hub.whole_game(room_id)))
 
         return await within_bounds(client_share(request), make)
@@ -66,9 +73,15 @@ def download_routes(store: ReplayStore, hub: Hub, command: tuple[str, ...] = COM
         async def make() -> Response:
             if request.path_params["form"] == "replay":
                 return _replay_file(name, await store.content(name))
+            check_form(request)
             return await _made_file(command, request, name, (await store.find(name)).game)
 
         return await within_bounds(client_share(request), make)
+
+    def check_form(request: Request) -> None:
+        form = request.path_params["form"]
+        if form not in _TYPES or not makes_files:
+            raise WebError(404, f"Als {form[:20]} gibt es Spiele nicht.", f"There are no games as {form[:20]}.")
 
     async def within_bounds(address: str, make: Callable[[], Awaitable[Response]]) -> Response:
         if not may_take(makers, address, MOST_MAKING):
@@ -114,8 +127,6 @@ def _ended(hub: Hub, room_id: str) -> LiveGame:
 async def _made_file(command: tuple[str, ...], request: Request, name: str, game: bytes) -> Response:
     """Return the file that a process makes of a game. Raises WebError if it fails."""
     form = request.path_params["form"]
-    if form not in _TYPES:
-        raise WebError(404, f"Als {form[:20]} gibt es Spiele nicht.", f"There are no games as {form[:20]}.")
     count = len(msgspec.json.decode(game, type=_Positions).positions)
     ply = whole_number(request, "ply") if form == "png" and "ply" in request.query_params else count - 1
     if not 0 <= ply < count:

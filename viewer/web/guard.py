@@ -16,7 +16,7 @@ import hmac
 import ipaddress
 import socket
 from collections import Counter
-from collections.abc import MutableMapping
+from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any, Final
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -49,14 +49,25 @@ _PASSWORD_NEEDED: Final = WebError(
 class Guard:
     """An ASGI application around `app` that lets only permitted requests through.
 
-    `password` is that of the viewer, or None; `password_guard` delays the answers to wrong ones.
+    - `password`: that of the viewer, or None.
+    - `password_guard`: delays the answers to wrong ones.
+    - `names`: names of this machine besides its own, as browsers elsewhere know it.
+    - `is_entrance`: says of a path whether a link on a page of somebody else may lead there.
     """
 
-    def __init__(self, app: Application, password: str | None, password_guard: PasswordGuard) -> None:
+    def __init__(
+        self,
+        app: Application,
+        password: str | None,
+        password_guard: PasswordGuard,
+        names: Iterable[str] = (),
+        is_entrance: Callable[[str], bool] = lambda path: path == "/",
+    ) -> None:
         self._app = app
         self._password = None if password is None else password.encode()
         self._password_guard = password_guard
-        self._own_names = frozenset({"localhost", socket.gethostname().lower()})
+        self._own_names = frozenset({"localhost", socket.gethostname().lower(), *(name.lower() for name in names)})
+        self._is_entrance = is_entrance
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
@@ -77,7 +88,7 @@ class Guard:
         try:
             await self._check(scope)
         except WebError as error:
-            response = error_response(error, Headers(scope=scope))
+            response = error_response(error, Headers(scope=scope), scope.get("root_path", ""))
             if error.status == _PASSWORD_NEEDED.status:
                 response.headers["www-authenticate"] = 'Basic realm="spielleiter", charset="UTF-8"'
             await response(scope, receive, send_with_headers)
@@ -107,8 +118,7 @@ class Guard:
             )
         is_own_origin = headers.get("origin") in {None, f"http://{host}", f"https://{host}"}
         is_own_site = headers.get("sec-fetch-site", "none") in {"none", "same-origin"}
-        # a link on a page of somebody else may lead to the page itself
-        is_visit = scope["path"] == "/" and scope["method"] in {"GET", "HEAD"}
+        is_visit = scope["method"] in {"GET", "HEAD"} and self._is_entrance(scope["path"])
         if not (is_own_origin and (is_own_site or is_visit)):
             raise WebError(
                 403,

@@ -25,6 +25,9 @@ class PageSettings(Struct, frozen=True, kw_only=True):
     """Whether the server is known to be one of this version."""
     is_match: bool = False
     """Whether these are the pages of a match, on which nobody can play or administrate."""
+    spares_processor: bool = False
+    """Whether visitors can have nothing computed that takes longer than showing a game: no analysis, no picture, no
+    reading of their files."""
     edition: str | None = None
     """The edition in whose wire form the server is asked; None: that of the current season."""
     page_port: int = 0

@@ -12,7 +12,7 @@ import os
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -83,6 +83,8 @@ _MOST_SUMMARY_BYTES: Final = 1024 * 1024
 _Winners: TypeAlias = Annotated[list[OneSeat], msgspec.Meta(max_length=2)]
 _BothPoints: TypeAlias = tuple[tuple[Count], tuple[Count]]
 _T = TypeVar("_T")
+FindReplay: TypeAlias = Callable[[str], Awaitable[bytes | None]]
+"""Returns the content of a replay that lies in no folder, by its name; None if there is none. It never changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +111,7 @@ class ReplayStore:
     - `matches`: the folder of a match or of a tournament, or a folder of such folders.
     - `single`: one more file, whatever it is called.
     - `clock`: measures how long reading takes, in seconds.
+    - `find_replay`: finds further replays by their names, which are in no list.
     """
 
     def __init__(
@@ -117,7 +120,9 @@ class ReplayStore:
         matches: Path | None,
         single: Path | None = None,
         clock: Callable[[], float] = time.perf_counter,
+        find_replay: FindReplay | None = None,
     ) -> None:
+        self._find_replay = find_replay
         self._single = single
         self._folder = folder
         self._matches = matches
@@ -161,19 +166,24 @@ class ReplayStore:
         if dropped is not None:
             return dropped
         path = await trio.to_thread.run_sync(self._path_of, name)
-        if path is None:
-            raise WebError(404, "Dieses Replay gibt es nicht (mehr).", "There is no such replay (any more).")
-        key = name, await trio.to_thread.run_sync(_version_of, path)
+        key = name, None if path is None else await trio.to_thread.run_sync(_version_of, path)
         found = self._open.get(key)
         if found is None:
-            found = await self._read(
-                lambda: _opened(name, load_replay(path), details_beside(path), partial(read_bytes, path))
-            )
+            found = await self._read(await self._opener(name, path))
             self._open[key] = found
             while len(self._open) > MOST_OPEN:
                 self._open.popitem(last=False)
         self._open.move_to_end(key)
         return found
+
+    async def _opener(self, name: str, path: Path | None) -> Callable[[], OpenReplay]:
+        """Return what reads a replay, which has the path `path` if it is in a folder. Raises WebError."""
+        if path is not None:
+            return lambda: _opened(name, load_replay(path), details_beside(path), partial(read_bytes, path))
+        content = None if self._find_replay is None else await self._find_replay(name)
+        if content is None:
+            raise WebError(404, "Dieses Replay gibt es nicht (mehr).", "There is no such replay (any more).")
+        return lambda: _opened(name, read_replay(content, name), Details(), lambda: content)
 
     async def drop(self, content: bytes, source: str) -> OpenReplay:
         """Read a file that was dropped onto the page, and remember it for a while. Raises WebError."""
@@ -407,6 +417,16 @@ def replay_routes(store: ReplayStore) -> list[BaseRoute]:
         found = await store.find(request.path_params["name"])
         return json_response(describe_legal_moves(found.state(ply), ply))
 
+    return [
+        Route("/api/replays", replays),
+        Route("/api/replays/{name}", replay),
+        Route("/api/replays/{name}/legal", legal),
+    ]
+
+
+def dropped_file_routes(store: ReplayStore) -> list[BaseRoute]:
+    """Return the route for files that are dropped onto the page."""
+
     async def drop(request: Request) -> Response:
         """The replay in the body (`Content-Type: application/octet-stream`) as a game."""
         if request.headers.get("content-type", "") != _BINARY:
@@ -416,9 +436,4 @@ def replay_routes(store: ReplayStore) -> list[BaseRoute]:
             found = await store.drop(content, source)
         return Response(found.game, media_type=JSON)
 
-    return [
-        Route("/api/replays", replays),
-        Route("/api/replays", drop, methods=["POST"]),
-        Route("/api/replays/{name}", replay),
-        Route("/api/replays/{name}/legal", legal),
-    ]
+    return [Route("/api/replays", drop, methods=["POST"])]

@@ -9,6 +9,7 @@ import hashlib
 import socket
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from typing import Any, Final
@@ -43,7 +44,7 @@ from spielleiter.viewer.web.guard import Guard
 from spielleiter.viewer.web.http_server import HttpServer
 from spielleiter.viewer.web.live_games import Hub, room_routes
 from spielleiter.viewer.web.page_settings import PageSettings
-from spielleiter.viewer.web.replay_store import ReplayStore, replay_routes
+from spielleiter.viewer.web.replay_store import FindReplay, ReplayStore, dropped_file_routes, replay_routes
 from spielleiter.viewer.web.seats import Seats, joining_commands, seat_routes
 
 MOST_CONNECTIONS = 512
@@ -62,11 +63,21 @@ _STATUS_TEXTS: Final = {
 """The sentences for errors that the toolkit finds itself, by status."""
 
 
+@dataclass(frozen=True, slots=True)
+class Home:
+    """The site that these pages are part of: its address, seen from them, and what returns its title."""
+
+    href: str
+    title: Callable[[], str]
+
+
 class Site:
     """The web application that shows the server of `settings`.
 
     - `publish`: called with what the log has to say.
     - `connect`: opens the connections to the server, by default over TCP.
+    - `find_replay`: finds a replay that is in no folder, as `ReplayStore` says.
+    - `home`: what the pages belong to, if they are part of another site.
     """
 
     def __init__(
@@ -74,6 +85,8 @@ class Site:
         settings: PageSettings,
         publish: Callable[[events.ServerEvent], None],
         connect: Connect | None = None,
+        find_replay: FindReplay | None = None,
+        home: Home | None = None,
     ) -> None:
         self._settings = settings
         self._publish_to_log = publish
@@ -90,20 +103,23 @@ class Site:
         health = _health_routes(self.server, self._refusals)
         self.health_app = application(health)
         sessions = AdminSessions(settings.admin_password, self._new_guard(), settings.page_port, self._publish)
-        store = ReplayStore(*settings.folders)
+        store = ReplayStore(*settings.folders, find_replay=find_replay)
         routes: list[BaseRoute] = [
             *health,
-            *_page_routes(self.server, has_admins=settings.admin_password is not None, can_play=not settings.is_match),
+            *_page_routes(self.server, settings, home),
             *room_routes(self.hub, self.server.look_for),
             *board_routes(self.hub, self.server.look_for),
             *replay_routes(store),
-            *analysis_routes(store, self.hub),
-            *download_routes(store, self.hub),
+            *download_routes(store, self.hub, makes_files=not settings.spares_processor),
             *admin_routes(self.server, sessions),
         ]
+        if not settings.spares_processor:
+            routes += [*dropped_file_routes(store), *analysis_routes(store, self.hub)]
         if not settings.is_match:
             routes += seat_routes(Seats(self.server), self.hub, store.state)
-        self.app: Application = Guard(application(routes, self.bodies), settings.viewer_password, self._new_guard())
+        self.open_app: Application = application(routes, self.bodies)
+        """The pages without a guard, for a site that has one of its own."""
+        self.app: Application = Guard(self.open_app, settings.viewer_password, self._new_guard())
 
     def _new_guard(self) -> PasswordGuard:
         settings = self._settings
@@ -162,17 +178,19 @@ def application(routes: Sequence[BaseRoute], bodies: BodyBudget | None = None) -
 
     async def refuse(request: Request, error: Exception) -> Response:
         assert isinstance(error, WebError)
-        return error_response(error, request.headers)
+        return error_response(error, request.headers, request.scope.get("root_path", ""))
 
     async def refuse_address(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
         texts = _STATUS_TEXTS.get(error.status_code, (str(error.detail), str(error.detail)))
-        response = error_response(WebError(error.status_code, *texts), request.headers)
+        response = error_response(
+            WebError(error.status_code, *texts), request.headers, request.scope.get("root_path", "")
+        )
         response.headers.update(error.headers or {})
         return response
 
     async def admit_bug(request: Request, _error: Exception) -> Response:
-        return error_response(WebError(500, *_STATUS_TEXTS[500]), request.headers)
+        return error_response(WebError(500, *_STATUS_TEXTS[500]), request.headers, request.scope.get("root_path", ""))
 
     handlers = {WebError: refuse, HTTPException: refuse_address, Exception: admit_bug}
     app = Starlette(routes=routes, exception_handlers=handlers)
@@ -217,7 +235,7 @@ def _describe_edition(edition: Edition) -> dict[str, Any]:
     }
 
 
-def _page_routes(server: GameServer, *, has_admins: bool, can_play: bool) -> list[BaseRoute]:
+def _page_routes(server: GameServer, settings: PageSettings, home: Home | None) -> list[BaseRoute]:
     """Return the routes of the page and of what it needs to know: the version, the games, how to reach the server."""
 
     async def page(_request: Request) -> Response:
@@ -233,8 +251,10 @@ def _page_routes(server: GameServer, *, has_admins: bool, can_play: bool) -> lis
                     {**_describe_edition(edition), "commands": joining_commands(host, port, edition.game_type)}
                     for edition in server.games.editions.values()
                 ],
-                "hasAdmin": has_admins,
-                "canPlay": can_play,
+                "hasAdmin": settings.admin_password is not None,
+                "canPlay": not settings.is_match,
+                "sparesProcessor": settings.spares_processor,
+                "home": None if home is None else {"title": home.title(), "href": home.href},
                 "host": host,
                 "port": port,
             }

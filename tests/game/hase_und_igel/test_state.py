@@ -47,9 +47,9 @@ class ForeignMove:
 
 def test_a_move_of_another_game_raises_type_error() -> None:
     move = ForeignMove("PENTO_Y")
-    with pytest.raises(TypeError, match=r"not a move of Hase und Igel: .*PENTO_Y"):
+    with pytest.raises(TypeError, match=r"not a HaseUndIgelMove: .*PENTO_Y"):
         START.check(move)
-    with pytest.raises(TypeError, match=r"not a move of Hase und Igel: .*PENTO_Y"):
+    with pytest.raises(TypeError, match=r"not a HaseUndIgelMove: .*PENTO_Y"):
         START.play(move)
 
 

@@ -104,5 +104,5 @@ def test_options_and_other_games() -> None:
     foreign: State = HASE_UND_IGEL_2018.new_state(random.Random(1))
     with pytest.raises(GameError, match="not a position of mississippi-queen-2024"):
         MISSISSIPPI_QUEEN_2024.resume(foreign)
-    with pytest.raises(TypeError, match="not a move of Mississippi Queen"):
+    with pytest.raises(TypeError, match="not a MississippiQueenMove"):
         START.play(next(iter(foreign.generate_legal_moves())))

@@ -72,7 +72,7 @@ def test_values_of_another_game_are_refused() -> None:
     with pytest.raises(GameError, match="not a position of penguins-2023"):
         PENGUINS_2023.resume(HASE_UND_IGEL_2018.new_state(random.Random(1)))
     assert PENGUINS_2023.resume(state) == state
-    with pytest.raises(TypeError, match="not a move of Penguins"):
+    with pytest.raises(TypeError, match="not a PenguinsMove"):
         state.check("e2e4")
 
 

@@ -416,7 +416,7 @@ def memento_of(packet: bytes | str) -> Any:
 
 
 def test_a_position_of_another_game_cannot_be_written() -> None:
-    with pytest.raises(LocalProtocolError, match="not a position of Blokus: str"):
+    with pytest.raises(LocalProtocolError, match="not a BlokusState: 'chess'"):
         BLOKUS_2021_R3.encode(RoomMessage("r", Memento("chess")))  # type: ignore[arg-type]
 
 

@@ -158,8 +158,8 @@ START: Final = RECORDED["memento_start"].decode()
         ("<island/>", "<swamp/>", "ein Feld swamp gibt es nicht"),
         ('q="-1" r="-1" s="2"', 'q="-9" r="-1" s="10"', "liegt nicht auf dem Fluss"),
         ("position", "place", "im Element ship fehlt das Element position"),
-        ('coal="6"', 'coal="-6"', "im Element ship liegt eine Zahl außerhalb ihrer Grenzen"),
-        ('speed="1"', 'speed="7"', "im Element ship liegt eine Zahl außerhalb ihrer Grenzen"),
+        ('coal="6"', 'coal="-6"', 'ship coal="-6" ist kleiner als 0'),
+        ('speed="1"', 'speed="7"', "ship speed liegt nicht zwischen 1 und 6"),
     ],
 )
 def test_unreadable_positions(old: str, new: str, problem: str) -> None:
@@ -179,9 +179,9 @@ def test_unknown_elements_of_a_position_are_skipped() -> None:
 
 
 def test_what_belongs_to_another_game_cannot_be_written() -> None:
-    with pytest.raises(LocalProtocolError, match="not a move of Mississippi Queen"):
+    with pytest.raises(LocalProtocolError, match="not a MississippiQueenMove"):
         DIALECT.encode(m.RoomMessage("r", m.MoveData(SkipMove())))
-    with pytest.raises(LocalProtocolError, match="not a position of Mississippi Queen"):
+    with pytest.raises(LocalProtocolError, match="not a MississippiQueenState"):
         DIALECT.encode(m.RoomMessage("r", m.Memento(BLOKUS_2027.new_state(random.Random(1)))))
     assert DIALECT.texts.describe_move(SkipMove()) == DIALECT.texts.describe_move(None) == "null"
 

@@ -150,5 +150,5 @@ def test_an_unreadable_position_says_why(old: str, new: str, problem: str) -> No
 def test_values_of_other_games_are_not_written() -> None:
     other = HASE_UND_IGEL_2018.new_state(random.Random(1))
     for data in (m.Memento(other), m.MoveData(next(iter(other.generate_legal_moves())))):
-        with pytest.raises(LocalProtocolError, match="of Penguins"):
+        with pytest.raises(LocalProtocolError, match="not a Penguins"):
             DIALECT.encode(m.RoomMessage("r", data))

@@ -132,7 +132,7 @@ def test_the_first_release_does_not_know_of_a_first_union() -> None:
 def test_values_of_other_games_are_not_written() -> None:
     other = HASE_UND_IGEL_2018.new_state(random.Random(1))
     for data in (m.Memento(other), m.MoveData(next(iter(other.generate_legal_moves())))):
-        with pytest.raises(LocalProtocolError, match="of Piranhas"):
+        with pytest.raises(LocalProtocolError, match="not a Piranhas"):
             DIALECT.encode(m.RoomMessage("r", data))
 
 

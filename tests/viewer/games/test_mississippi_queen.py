@@ -14,7 +14,6 @@ from spielleiter.game.mississippi_queen import (
     MISSISSIPPI_QUEEN_2024,
     POINTS,
     Direction,
-    MississippiQueenMistake,
     MississippiQueenState,
     Pier,
     Ship,
@@ -68,10 +67,14 @@ def test_positions_that_would_take_long_have_no_legal_moves() -> None:
 
 
 def test_words() -> None:
-    for mistake in MississippiQueenMistake:
-        assert set(VIEW.rule_words(mistake)) == {"de", "en"}
-    assert VIEW.end_words(Outcome(0, FAR_AHEAD))["en"] == "a ship is more than 3 segments ahead"
-    assert VIEW.end_words(Outcome(0, POINTS))["en"] == "all rounds are played"
+    words = {reason: VIEW.end_words(Outcome(0, reason)) for reason in (FAR_AHEAD, POINTS)}
+    assert words == {
+        FAR_AHEAD: {
+            "de": "Ein Schiff liegt mehr als 3 Segmente vorn",
+            "en": "a ship is more than 3 segments ahead",
+        },
+        POINTS: {"de": "Alle Runden sind gespielt", "en": "all rounds are played"},
+    }
     assert VIEW.picture(STATE) == {"ways": [2, 3]}
 
 

@@ -64,8 +64,7 @@ class BlokusDrawing(Drawing):
                     canvas.paste(_tile(illegal["color"][0]), left, top)
                 canvas.frame(left, top, CELL - 1, CELL - 1, "fault", 3)
                 if [x, y] in illegal["offendingCells"]:
-                    for start, stop in (((5, 5), (CELL - 7, CELL - 7)), ((5, CELL - 7), (CELL - 7, 5))):
-                        canvas.line((left + start[0], top + start[1]), (left + stop[0], top + stop[1]), "fault", 3)
+                    canvas.cross(left, top, CELL - 2, 5)
         # the panel beside the board
         left, width = self.width - _PANEL, _PANEL - MARGIN
         top = draw_heading(canvas, self.game, position, left, MARGIN, width)

@@ -9,9 +9,8 @@ from spielleiter.common.text import count_text, wrapped
 from spielleiter.game.blokus.moves import SetMove
 from spielleiter.game.blokus.pieces import SIZE, Color, orientation
 from spielleiter.game.blokus.state import SEAT_OF_COLOR, BlokusState
-from spielleiter.viewer.terminal import Canvas, TerminalDrawing, player_name
+from spielleiter.viewer.terminal import GAP, Canvas, TerminalDrawing, beside, next_player, player_name, progress
 
-_GAP: Final = "   "
 _COLORS: Final = tuple(Color)
 _STYLES: Final[Mapping[Color, Mapping[str, str]]] = {
     Color.BLUE: {"fg": "bright_white", "bg": "blue"},
@@ -32,9 +31,9 @@ def _draw(state: BlokusState, names: tuple[str, str], canvas: Canvas) -> list[st
     board = list(_rows(state, canvas, cell_width))
     if canvas.rows < len(board):
         return [row.rstrip() for row in board[1:]]
-    if canvas.columns >= width + len(_GAP) + _PANEL:
-        panel = _panel(state, names, canvas, canvas.columns - width - len(_GAP))
-        return [(row + _GAP + line).rstrip() for row, line in zip(board, panel, strict=True)]
+    columns = canvas.columns - width - len(GAP)
+    if columns >= _PANEL:
+        return beside(board, width, _panel(state, names, canvas, columns))
     return [row.rstrip() for row in board] + _summary(state, names, canvas)[: canvas.rows - len(board)]
 
 
@@ -59,14 +58,8 @@ def _rows(state: BlokusState, canvas: Canvas, cell_width: int) -> Iterator[str]:
         yield f"{y:2} " + "".join(cells)
 
 
-def _next(state: BlokusState, names: tuple[str, str]) -> str:
-    if state.outcome() is not None:
-        return "the game is over"
-    return f"next: {state.color_on_turn.name} ({player_name(names, state.seat_on_turn)})"
-
-
 def _panel(state: BlokusState, names: tuple[str, str], canvas: Canvas, columns: int) -> list[str]:
-    """The text beside the board; it has the same number of lines as the board."""
+    """The text beside the board."""
     lines = ["", f"turn {state.turn}, round {state.round}", ""]
     for seat in range(2):
         (points,) = state.points(seat)
@@ -79,10 +72,10 @@ def _panel(state: BlokusState, names: tuple[str, str], canvas: Canvas, columns: 
                 is_out = count and not state.valid_mask >> color & 1
                 lines.append(f"  {letter} {color.name:6}  {left}{', out' if is_out else ''}")
         lines.append("")
-    lines += wrapped(_next(state, names), columns)
+    lines += wrapped(next_player(state, names, state.color_on_turn.name), columns)
     if state.last_move is not None:
         lines += wrapped(f"last: {state.last_move}", columns)
-    return [*lines, *[""] * (SIZE + 1 - len(lines))]
+    return lines
 
 
 def _summary(state: BlokusState, names: tuple[str, str], canvas: Canvas) -> list[str]:
@@ -92,10 +85,7 @@ def _summary(state: BlokusState, names: tuple[str, str], canvas: Canvas) -> list
         letters = "".join(color.name[0] for color in _COLORS if SEAT_OF_COLOR[color] == seat)
         (points,) = state.points(seat)
         sides.append(f"{letters} {player_name(names, seat)} {points}")
-    lines = [" : ".join(sides), f"turn {state.turn}, round {state.round}, {_next(state, names)}"]
-    if state.last_move is not None:
-        lines.append(f"last: {state.last_move}")
-    return [part for line in lines for part in wrapped(line, canvas.columns)]
+    return wrapped(" : ".join(sides), canvas.columns) + progress(state, names, state.color_on_turn.name, canvas.columns)
 
 
 DRAWING: Final = TerminalDrawing(

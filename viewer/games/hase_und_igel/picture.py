@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from spielleiter.viewer.pictures import LINE, MARGIN, SMALL, TEXT, Drawing, Picture, draw_end, draw_heading, end_of
+from spielleiter.viewer.pictures import MARGIN, SMALL, TEXT, Drawing, Picture, draw_below
 from spielleiter.viewer.positions.view import Json
 
 _IN_A_ROW: Final = 13
@@ -42,19 +42,12 @@ class HaseUndIgelDrawing(Drawing):
                 x = left + 3 + 28 * number
                 canvas.badge(x, top + 18, 26, 24, name, TEXT)
         top = MARGIN + -(-_MOST_FIELDS // _IN_A_ROW) * _FIELD + 10
-        half = (self.width - 2 * MARGIN) // 2 - 10
-        bottom = draw_heading(canvas, self.game, position, MARGIN, top, half)
-        end = end_of(self.game, position)
-        if end is not None:
-            draw_end(canvas, end, MARGIN, bottom, half)
-        left = MARGIN + half + 20
-        for player in position["players"]:
-            canvas.badge(left, top, 18, 18, player["color"], SMALL)
-            words = f"field {player['field']}, {player['carrots']} carrots, {player['salads']} salads"
-            canvas.text(left + 26, top, words, TEXT, width=half - 26)
-            cards = ", ".join(card.replace("_", " ").lower() for card in player["cards"]) or "none"
-            canvas.text(left + 26, top + LINE, f"cards: {cards}", SMALL, color="muted", width=half - 26)
-            top += 2 * LINE + 10
+        draw_below(canvas, self.game, position, top, _lines_of)
+
+
+def _lines_of(player: Json) -> tuple[str, str]:
+    cards = ", ".join(card.replace("_", " ").lower() for card in player["cards"]) or "none"
+    return f"field {player['field']}, {player['carrots']} carrots, {player['salads']} salads", f"cards: {cards}"
 
 
 DRAWING: Final = HaseUndIgelDrawing

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from spielleiter.common.text import JOINT, wrapped
+from spielleiter.common.text import JOINT
 from spielleiter.game.hase_und_igel.board import FieldType, PlayerColor
 from spielleiter.game.hase_und_igel.state import HaseUndIgelState
-from spielleiter.viewer.terminal import Canvas, TerminalDrawing, player_name
+from spielleiter.viewer.terminal import (
+    TEAM_STYLES,
+    Canvas,
+    TerminalDrawing,
+    fitting,
+    labelled,
+    player_name,
+    progress,
+)
 
 _FIELD: Final = 5  # columns
 _LEGEND: Final = tuple(
@@ -23,10 +30,6 @@ _LEGEND: Final = tuple(
         (FieldType.GOAL.value, "goal"),
     )
 )
-_PLAYER_STYLES: Final[Mapping[PlayerColor, Mapping[str, str]]] = {
-    PlayerColor.RED: {"fg": "bright_white", "bg": "red"},
-    PlayerColor.BLUE: {"fg": "bright_white", "bg": "blue"},
-}
 
 
 def _draw(state: HaseUndIgelState, names: tuple[str, str], canvas: Canvas) -> list[str] | None:
@@ -42,29 +45,19 @@ def _draw(state: HaseUndIgelState, names: tuple[str, str], canvas: Canvas) -> li
         cells = ""
         for index in row:
             here = [color for color in PlayerColor if state.players[color].index == index]
-            letters = "".join(canvas.style(color.name[0], **_PLAYER_STYLES[color]) for color in here)
+            letters = "".join(canvas.style(color.name[0], **TEAM_STYLES[color]) for color in here)
             cells += f"{fields[index].value} {letters}{' ' * (_FIELD - 2 - len(here))}"
         lines.append(cells.rstrip())
     for seat, color in enumerate(PlayerColor):
         player = state.players[seat]
         cards = ", ".join(card.name for card in player.cards) or "none"
-        letter = color.name[0]
-        first, *rest = wrapped(
-            f"{letter} {player_name(names, seat)}: field {player.index}, "
-            f"{player.carrots} carrots, {player.salads} salads, cards: {cards}",
-            canvas.columns,
+        text = (
+            f"{player_name(names, seat)}: field {player.index}, "
+            f"{player.carrots} carrots, {player.salads} salads, cards: {cards}"
         )
-        lines += [canvas.style(letter, **_PLAYER_STYLES[color]) + first[1:], *rest]
-    ending = "the game is over"
-    if state.outcome() is None:
-        ending = f"next: {state.color_on_turn.name} ({player_name(names, state.seat_on_turn)})"
-    lines += wrapped(f"turn {state.turn}, round {state.round}, {ending}", canvas.columns)
-    if state.last_move is not None:
-        lines += wrapped(f"last: {state.last_move}", canvas.columns)
-    legend = wrapped(", ".join(_LEGEND), canvas.columns)
-    if len(lines) + len(legend) <= canvas.rows:
-        lines += legend
-    return lines if len(lines) <= canvas.rows else None
+        lines += labelled(canvas, color.name[0], TEAM_STYLES[seat], text)
+    lines += progress(state, names, state.color_on_turn.name, canvas.columns)
+    return fitting(canvas, lines, _LEGEND)
 
 
 DRAWING: Final = TerminalDrawing(_draw)

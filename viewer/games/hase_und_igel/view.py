@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from msgspec.structs import replace
 
-from spielleiter.game.api import Mistake, Move, Outcome, Seat, State
+from spielleiter.game.api import Seat
 from spielleiter.game.hase_und_igel.board import (
     GOAL_INDEX,
     Action,
@@ -18,94 +17,101 @@ from spielleiter.game.hase_und_igel.board import (
     ExchangeCarrots,
     FallBack,
     HaseUndIgelMove,
-    PlayerColor,
     Skip,
 )
 from spielleiter.game.hase_und_igel.rules import HaseUndIgelMistake
-from spielleiter.game.hase_und_igel.state import GOAL, HaseUndIgelState
-from spielleiter.viewer.positions.view import Json, View, Words, shortened_text
+from spielleiter.game.hase_und_igel.state import GOAL, ROUND_LIMIT_REACHED, HaseUndIgelState
+from spielleiter.viewer.positions.view import (
+    TEAM_COLORS,
+    Bilingual,
+    Json,
+    TeamView,
+    counts_of_moves,
+    played_move,
+    shortened_text,
+)
 
 _MOST_CARROTS: Final = 1000
 """More than anybody can collect in 30 rounds; the number of carrots bounds the number of moves."""
 
-RULE_WORDS: Final[Mapping[HaseUndIgelMistake, Words]] = {
-    HaseUndIgelMistake.NO_ACTION_LIST: {"de": "Der Zug enthält keine Aktion.", "en": "The move has no action."},
-    HaseUndIgelMistake.NO_ACTIONS: {"de": "Der Zug enthält keine Aktion.", "en": "The move has no action."},
-    HaseUndIgelMistake.WRONG_ORDER: {
-        "de": "Die Aktionen sind nicht fortlaufend ab 0 nummeriert.",
-        "en": "The actions are not numbered 0, 1, 2 and so on.",
-    },
-    HaseUndIgelMistake.ONLY_CARDS_FOLLOW: {
-        "de": "Nach der ersten Aktion dürfen nur noch Karten folgen.",
-        "en": "Only cards may follow the first action.",
-    },
-    HaseUndIgelMistake.CARD_REQUIRED: {
-        "de": "Auf einem Hasenfeld muss eine Karte gespielt werden.",
-        "en": "A card has to be played on a hare field.",
-    },
-    HaseUndIgelMistake.ADVANCE: {
-        "de": "So weit oder auf dieses Feld darf der Spieler nicht vorrücken.",
-        "en": "The player may not advance that far, or not to that field.",
-    },
-    HaseUndIgelMistake.EXCHANGE_CARROTS: {
-        "de": "Diese Karotten dürfen hier nicht getauscht werden.",
-        "en": "These carrots cannot be exchanged here.",
-    },
-    HaseUndIgelMistake.EAT_SALAD: {"de": "Hier darf kein Salat gefressen werden.", "en": "No salad can be eaten here."},
-    HaseUndIgelMistake.FALL_BACK: {
-        "de": "Der Spieler darf nicht auf ein Igelfeld zurückfallen.",
-        "en": "The player cannot fall back to a hedgehog field.",
-    },
-    HaseUndIgelMistake.SKIP: {
-        "de": "Aussetzen ist nicht erlaubt, solange ein anderer Zug möglich ist.",
-        "en": "Skipping is not allowed while another move is possible.",
-    },
-    HaseUndIgelMistake.CARD_TAKE_OR_DROP_CARROTS: {
-        "de": "Die Karte „Karotten nehmen oder abgeben“ darf hier nicht gespielt werden.",
-        "en": "The card “take or drop carrots” cannot be played here.",
-    },
-    HaseUndIgelMistake.CARD_EAT_SALAD: {
-        "de": "Die Karte „Salat fressen“ darf hier nicht gespielt werden.",
-        "en": "The card “eat a salad” cannot be played here.",
-    },
-    HaseUndIgelMistake.CARD_HURRY_AHEAD: {
-        "de": "Die Karte „Vorrücken“ darf hier nicht gespielt werden.",
-        "en": "The card “hurry ahead” cannot be played here.",
-    },
-    HaseUndIgelMistake.CARD_FALL_BACK: {
-        "de": "Die Karte „Zurückfallen“ darf hier nicht gespielt werden.",
-        "en": "The card “fall back” cannot be played here.",
-    },
+_RULES: Final[Mapping[HaseUndIgelMistake, Bilingual]] = {
+    HaseUndIgelMistake.NO_ACTION_LIST: ("Der Zug enthält keine Aktion.", "The move has no action."),
+    HaseUndIgelMistake.NO_ACTIONS: ("Der Zug enthält keine Aktion.", "The move has no action."),
+    HaseUndIgelMistake.WRONG_ORDER: (
+        "Die Aktionen sind nicht fortlaufend ab 0 nummeriert.",
+        "The actions are not numbered 0, 1, 2 and so on.",
+    ),
+    HaseUndIgelMistake.ONLY_CARDS_FOLLOW: (
+        "Nach der ersten Aktion dürfen nur noch Karten folgen.",
+        "Only cards may follow the first action.",
+    ),
+    HaseUndIgelMistake.CARD_REQUIRED: (
+        "Auf einem Hasenfeld muss eine Karte gespielt werden.",
+        "A card has to be played on a hare field.",
+    ),
+    HaseUndIgelMistake.ADVANCE: (
+        "So weit oder auf dieses Feld darf der Spieler nicht vorrücken.",
+        "The player may not advance that far, or not to that field.",
+    ),
+    HaseUndIgelMistake.EXCHANGE_CARROTS: (
+        "Diese Karotten dürfen hier nicht getauscht werden.",
+        "These carrots cannot be exchanged here.",
+    ),
+    HaseUndIgelMistake.EAT_SALAD: ("Hier darf kein Salat gefressen werden.", "No salad can be eaten here."),
+    HaseUndIgelMistake.FALL_BACK: (
+        "Der Spieler darf nicht auf ein Igelfeld zurückfallen.",
+        "The player cannot fall back to a hedgehog field.",
+    ),
+    HaseUndIgelMistake.SKIP: (
+        "Aussetzen ist nicht erlaubt, solange ein anderer Zug möglich ist.",
+        "Skipping is not allowed while another move is possible.",
+    ),
+    HaseUndIgelMistake.CARD_TAKE_OR_DROP_CARROTS: (
+        "Die Karte „Karotten nehmen oder abgeben“ darf hier nicht gespielt werden.",
+        "The card “take or drop carrots” cannot be played here.",
+    ),
+    HaseUndIgelMistake.CARD_EAT_SALAD: (
+        "Die Karte „Salat fressen“ darf hier nicht gespielt werden.",
+        "The card “eat a salad” cannot be played here.",
+    ),
+    HaseUndIgelMistake.CARD_HURRY_AHEAD: (
+        "Die Karte „Vorrücken“ darf hier nicht gespielt werden.",
+        "The card “hurry ahead” cannot be played here.",
+    ),
+    HaseUndIgelMistake.CARD_FALL_BACK: (
+        "Die Karte „Zurückfallen“ darf hier nicht gespielt werden.",
+        "The card “fall back” cannot be played here.",
+    ),
+}
+
+_ENDS: Final[Mapping[str | None, Bilingual]] = {
+    GOAL: ("Das Ziel ist erreicht", "the goal is reached"),
+    ROUND_LIMIT_REACHED: ("Alle Runden sind gespielt", "all rounds are played"),
 }
 
 
-@dataclass(frozen=True, slots=True)
-class HaseUndIgelView(View):
+class HaseUndIgelView(TeamView):
     """The view of positions of the type HaseUndIgelState."""
 
-    name: str = "hase_und_igel"
+    name = "hase_und_igel"
+    rule_texts = _RULES
+    end_texts = _ENDS
 
-    def is_possible(self, state: State) -> bool:
-        position = _own(state)
-        return position.board.is_regular() and all(
-            0 <= player.index <= GOAL_INDEX and player.carrots <= _MOST_CARROTS for player in position.players
+    def is_possible(self, state: HaseUndIgelState) -> bool:
+        return state.board.is_regular() and all(
+            0 <= player.index <= GOAL_INDEX and player.carrots <= _MOST_CARROTS for player in state.players
         )
 
-    def color(self, state: State, _seat: Seat) -> str | None:
-        return _own(state).color_on_turn.name
-
-    def parts(self, state: State) -> Json:
-        position = _own(state)
+    def parts(self, state: HaseUndIgelState) -> Json:
         return {
-            "fields": {"turn": position.turn, "round": position.round},
-            "track": [{"index": index, "type": field.name} for index, field in enumerate(position.board.fields)],
+            "track": [{"index": index, "type": field.name} for index, field in enumerate(state.board.fields)],
         }
 
-    def player(self, state: State, seat: Seat) -> Json:
-        player = _own(state).players[seat]
+    def player(self, state: HaseUndIgelState, seat: Seat) -> Json:
+        player = state.players[seat]
         last = None if player.last_action is None else shortened_text(player.last_action)
         return {
-            "color": PlayerColor(seat).name,
+            "color": TEAM_COLORS[seat],
             "field": player.index,
             "carrots": player.carrots,
             "salads": player.salads,
@@ -114,64 +120,34 @@ class HaseUndIgelView(View):
             "fields": {"field": player.index, "carrots": player.carrots, "salads": player.salads},
         }
 
-    def picture(self, state: State) -> Json:
-        return {"goal": GOAL_INDEX, "fields": [player.index for player in _own(state).players]}
+    def picture(self, state: HaseUndIgelState) -> Json:
+        return {"goal": GOAL_INDEX, "fields": [player.index for player in state.players]}
 
-    def count_moves(self, state: State) -> list[int] | None:
-        position = _own(state)
-        if not self.is_possible(position):  # counting may take very long
+    def count_moves(self, state: HaseUndIgelState) -> list[int] | None:
+        if not self.is_possible(state):  # counting may take very long
             return None
-        if position.outcome() is not None:
-            return [0, 0]
-        counts = [0, 0]
-        counts[position.seat_on_turn] = _count(position)
-        counts[1 - position.seat_on_turn] = _count(replace(position, turn=position.turn + 1))
-        return counts
+        return counts_of_moves(state, replace(state, turn=state.turn + 1))
 
-    def last_move(self, state: State, _previous: State | None) -> Json | None:
-        position = _own(state)
-        move = position.last_move
+    def last_move(self, state: HaseUndIgelState, _previous: HaseUndIgelState | None) -> Json | None:
+        move = state.last_move
         if move is None:
             return None
-        seat = 1 - position.seat_on_turn
+        seat = 1 - state.seat_on_turn
         is_skip = any(isinstance(action, Skip) for action in move.in_order)
-        return {
-            "player": seat,
-            "color": PlayerColor(seat).name,
-            "kind": "SKIP" if is_skip else "MOVE",
-            "piece": None,
-            "cells": [],
-            "actions": [shortened_text(action) for action in move.in_order],
-            "text": shortened_text(move),
-        }
+        actions = [shortened_text(action) for action in move.in_order]
+        return played_move(seat, TEAM_COLORS[seat], move, kind="SKIP" if is_skip else "MOVE", actions=actions)
 
-    def move(self, state: State, move: Move) -> Json:
-        position = _own(state)
-        assert isinstance(move, HaseUndIgelMove)
-        seat = position.seat_on_turn
-        before, after = position.players[seat], position.play(move).players[seat]
+    def move(self, state: HaseUndIgelState, move: HaseUndIgelMove) -> Json:
+        seat = state.seat_on_turn
+        before, after = state.players[seat], state.play(move).players[seat]
         return {
             "field": None if after.index == before.index else after.index,
             "carrots": after.carrots - before.carrots,
             "actions": [_described(action) for action in move.in_order],
         }
 
-    def end_words(self, outcome: Outcome) -> Words:
-        if outcome.reason == GOAL:
-            return {"de": "Das Ziel ist erreicht", "en": "the goal is reached"}
-        return {"de": "Alle Runden sind gespielt", "en": "all rounds are played"}
-
-    def rule_words(self, mistake: Mistake) -> Words:
-        assert isinstance(mistake, HaseUndIgelMistake)
-        return RULE_WORDS[mistake]
-
 
 VIEW: Final = HaseUndIgelView()
-
-
-def _own(state: State) -> HaseUndIgelState:
-    assert isinstance(state, HaseUndIgelState)
-    return state
 
 
 def _described(action: Action) -> Json:
@@ -189,7 +165,3 @@ def _described(action: Action) -> Json:
             return {"type": "fallBack", "value": None, "card": None}
         case Skip():
             return {"type": "skip", "value": None, "card": None}
-
-
-def _count(state: HaseUndIgelState) -> int:
-    return sum(1 for _ in state.generate_legal_moves())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from spielleiter.viewer.pictures import LINE, MARGIN, SMALL, TEXT, Drawing, Picture, draw_end, draw_heading, end_of
+from spielleiter.viewer.pictures import MARGIN, SMALL, TEXT, Drawing, Picture, draw_below
 from spielleiter.viewer.positions.view import Json
 
 _HALF: Final = 15  # pixels of half a hex
@@ -55,26 +55,17 @@ class MississippiQueenDrawing(Drawing):
             canvas.centered(x, y, 2 * half - 2, 2 * half - 2, "~" if has_current else _MARKS.get(letter, ""), size)
         for seat, player in enumerate(position["players"]):
             x, y = corner(*player["position"])
-            width = half if position["players"][0]["position"] == position["players"][1]["position"] else 2 * half - 2
-            canvas.fill(x + (half if width == half and seat else 0), y, width, 2 * half - 2, player["color"])
-            canvas.centered(
-                x + (half if width == half and seat else 0), y, width, 2 * half - 2, str(seat + 1), size, color="white"
-            )
-        self._draw_players(canvas, position, MARGIN + _RIVER + 10)
+            width = 2 * half - 2
+            if position["players"][1 - seat]["position"] == player["position"]:
+                x, width = x + seat * half, half
+            canvas.fill(x, y, width, 2 * half - 2, player["color"])
+            canvas.centered(x, y, width, 2 * half - 2, str(seat + 1), size, color="white")
+        draw_below(canvas, self.game, position, MARGIN + _RIVER + 10, _lines_of)
 
-    def _draw_players(self, canvas: Picture, position: Json, top: int) -> None:
-        half = (self.width - 2 * MARGIN) // 2 - 10
-        bottom = draw_heading(canvas, self.game, position, MARGIN, top, half)
-        end = end_of(self.game, position)
-        if end is not None:
-            draw_end(canvas, end, MARGIN, bottom, half)
-        left = MARGIN + half + 20
-        for player in position["players"]:
-            canvas.badge(left, top, 18, 18, player["color"], SMALL)
-            words = f"{player['passengers']} passengers, speed {player['speed']}, {player['coal']} coal"
-            canvas.text(left + 26, top, words, TEXT, width=half - 26)
-            canvas.text(left + 26, top + LINE, f"to the {_NAMES[player['direction']]}", SMALL, color="muted")
-            top += 2 * LINE + 10
+
+def _lines_of(player: Json) -> tuple[str, str]:
+    numbers = f"{player['passengers']} passengers, speed {player['speed']}, {player['coal']} coal"
+    return numbers, f"to the {_NAMES[player['direction']]}"
 
 
 DRAWING: Final = MississippiQueenDrawing

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Final
 
-from spielleiter.common.text import JOINT, wrapped
+from spielleiter.common.text import JOINT
 from spielleiter.game.mississippi_queen import Hex, MississippiQueenState, Pier, Terrain
-from spielleiter.viewer.terminal import Canvas, TerminalDrawing, player_name
+from spielleiter.viewer.terminal import (
+    TEAM_STYLES,
+    Canvas,
+    TerminalDrawing,
+    fitting,
+    labelled,
+    player_name,
+    progress,
+)
 
 _LETTERS: Final = {Terrain.ISLAND: "#", Terrain.GOAL: "G", Terrain.SANDBANK: ":"}
 _CURRENT: Final = "~"
-_STYLES: Final[tuple[Mapping[str, str], ...]] = (
-    {"fg": "bright_white", "bg": "red"},
-    {"fg": "bright_white", "bg": "blue"},
-)
 _ARROWS: Final = (">", "\\", "/", "<", "\\", "/")
 """How a ship or a pier points, by direction; up and down look alike, so the direction is also named."""
 _LEGEND: Final = tuple(
@@ -39,23 +42,14 @@ def _draw(state: MississippiQueenState, names: tuple[str, str], canvas: Canvas) 
         lines = []  # the rest is still of use
     for seat, ship in enumerate(state.ships):
         stuck = ", stuck" if ship.is_stuck else ""
-        first, *rest = wrapped(
-            f"{seat + 1} {player_name(names, seat)}: to the {_words(ship.direction.name)}, speed {ship.speed}, "
-            f"{ship.coal} coal, {ship.passengers} passengers, {ship.points} points{stuck}",
-            canvas.columns,
+        text = (
+            f"{player_name(names, seat)}: to the {_words(ship.direction.name)}, speed {ship.speed}, "
+            f"{ship.coal} coal, {ship.passengers} passengers, {ship.points} points{stuck}"
         )
-        lines += [canvas.style(str(seat + 1), **_STYLES[seat]) + first[1:], *rest]
-    ending = "the game is over"
-    if state.outcome() is None:
-        ending = f"next: {state.seat_on_turn + 1} ({player_name(names, state.seat_on_turn)})"
+        lines += labelled(canvas, str(seat + 1), TEAM_STYLES[seat], text)
     seen = f"{len(river.segments)} segments, then to the {_words(river.next_direction.name)}"
-    lines += wrapped(f"turn {state.turn}, round {state.round}, {ending}, {seen}", canvas.columns)
-    if state.last_move is not None:
-        lines += wrapped(f"last: {state.last_move}", canvas.columns)
-    legend = wrapped(", ".join(_LEGEND), canvas.columns)
-    if len(lines) + len(legend) <= canvas.rows:
-        lines += legend
-    return lines if len(lines) <= canvas.rows else None
+    lines += progress(state, names, str(state.seat_on_turn + 1), canvas.columns, seen)
+    return fitting(canvas, lines, _LEGEND)
 
 
 def _cell(state: MississippiQueenState, place: Hex, canvas: Canvas) -> str:
@@ -63,7 +57,7 @@ def _cell(state: MississippiQueenState, place: Hex, canvas: Canvas) -> str:
     here = [seat for seat, ship in enumerate(state.ships) if ship.position == place]
     if here:
         ships = "".join(
-            canvas.style(f"{seat + 1}{_ARROWS[state.ships[seat].direction]}", **_STYLES[seat]) for seat in here
+            canvas.style(f"{seat + 1}{_ARROWS[state.ships[seat].direction]}", **TEAM_STYLES[seat]) for seat in here
         )
         return f"{ships:4}" if not canvas.is_coloured else ships + " " * (4 - 2 * len(here))
     cell = state.river.cells[place]

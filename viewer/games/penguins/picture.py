@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from spielleiter.viewer.pictures import LINE, MARGIN, SMALL, TEXT, Drawing, Picture, draw_end, draw_heading, end_of
+from spielleiter.viewer.pictures import (
+    MARGIN,
+    SMALL,
+    TEXT,
+    Drawing,
+    Picture,
+    draw_end,
+    draw_heading,
+    draw_players,
+    end_of,
+)
 from spielleiter.viewer.positions.view import Json
 
 _HALF: Final = 24
@@ -43,15 +53,10 @@ class PenguinsDrawing(Drawing):
                 left, top = self._place(x, y)
                 canvas.frame(left, top, _CELL - 1, _CELL - 1, "fault", 3)
                 if [x, y] in end["illegal"]["offendingCells"]:
-                    canvas.line((left + 6, top + 6), (left + _CELL - 8, top + _CELL - 8), "fault", 3)
-                    canvas.line((left + 6, top + _CELL - 8), (left + _CELL - 8, top + 6), "fault", 3)
+                    canvas.cross(left, top, _CELL - 2, 6)
         left, width = self.width - _PANEL, _PANEL - MARGIN
         top = draw_heading(canvas, self.game, position, left, MARGIN, width)
-        for player in position["players"]:
-            canvas.badge(left, top, 18, 18, player["color"], SMALL)
-            words = f"{player['fish']} fish, {player['toPlace']} to place, {player['stuck']} stuck"
-            canvas.text(left + 26, top, words, TEXT, width=width - 26)
-            top += LINE + 10
+        top = draw_players(canvas, position, left, top, width, _lines_of)
         if end is not None:
             draw_end(canvas, end, left, top + 4, width)
 
@@ -67,6 +72,10 @@ class PenguinsDrawing(Drawing):
             canvas.fill(left, top, _CELL - 1, _CELL - 1, "board")
             for dx, dy in _DOTS.get(sign, _DOTS_OF_4):
                 canvas.fill(left + _HALF + 9 * dx - 5, top + _HALF + 9 * dy - 4, 9, 7, "muted")
+
+
+def _lines_of(player: Json) -> tuple[str]:
+    return (f"{player['fish']} fish, {player['toPlace']} to place, {player['stuck']} stuck",)
 
 
 DRAWING: Final = PenguinsDrawing

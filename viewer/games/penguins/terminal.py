@@ -7,13 +7,20 @@ from typing import Any, Final
 
 from spielleiter.common.text import wrapped
 from spielleiter.game.penguins import PENGUINS, SIZE, PenguinsState
-from spielleiter.viewer.games.penguins.view import COLORS, LETTERS, WATER, count_stuck, letters
-from spielleiter.viewer.terminal import Canvas, TerminalDrawing, player_name
+from spielleiter.viewer.games.penguins.view import LETTERS, WATER, count_stuck, letters
+from spielleiter.viewer.positions.view import TEAM_COLORS
+from spielleiter.viewer.terminal import (
+    GAP,
+    TEAM_STYLES,
+    Canvas,
+    TerminalDrawing,
+    beside,
+    fitting,
+    player_name,
+    progress,
+)
 
-_STYLES: Final[Mapping[str, Mapping[str, Any]]] = {
-    LETTERS[0]: {"fg": "bright_white", "bg": "red"},
-    LETTERS[1]: {"fg": "bright_white", "bg": "blue"},
-}
+_STYLES: Final[Mapping[str, Mapping[str, Any]]] = dict(zip(LETTERS, TEAM_STYLES, strict=True))
 _COLUMNS: Final = 2 + 4 * SIZE
 _BESIDE: Final = 24
 """The columns that the text beside the board needs at least."""
@@ -30,29 +37,22 @@ def _draw(state: PenguinsState, names: tuple[str, str], canvas: Canvas) -> list[
     board = ["  " + _numbers(0)]
     for y in range(SIZE):
         row = [canvas.empty if each == WATER else each for each in cells[y * SIZE : (y + 1) * SIZE]]
-        shown = "   ".join(canvas.style(each, **_STYLES.get(each, {})) for each in row)
-        board.append(f"{y} {'  ' * (y % 2)}{shown}{'  ' * (1 - y % 2)}")
+        shown = "".join(canvas.style(each, **_STYLES.get(each, {})) + "   " for each in row)
+        board.append(f"{y} {'  ' * (y % 2)}{shown[: -2 * (y % 2) or None]}")
     board.append("    " + _numbers(1))
-    is_beside = canvas.columns >= _COLUMNS + 3 + _BESIDE
-    text = _text(state, names, canvas.columns - _COLUMNS - 3 if is_beside else canvas.columns)
-    if not is_beside:
-        lines = [line.rstrip() for line in (*board, *text)]
-    else:
-        height = max(len(board), len(text))
-        left = [board[0].ljust(_COLUMNS - 1), *board[1:-1], board[-1].ljust(_COLUMNS - 1)]
-        left += [" " * (_COLUMNS - 1)] * (height - len(board))
-        right = [*text, *[""] * (height - len(text))]
-        lines = [f"{cells}    {words}".rstrip() for cells, words in zip(left, right, strict=True)]
-    return lines if len(lines) <= canvas.rows else None
+    columns = canvas.columns - _COLUMNS - len(GAP)
+    if columns >= _BESIDE:
+        return fitting(canvas, beside(board, _COLUMNS, _text(state, names, columns)))
+    return fitting(canvas, [row.rstrip() for row in board] + _text(state, names, canvas.columns))
 
 
 def _numbers(first: int) -> str:
-    return "".join(f"{x:<4}" for x in range(first, 2 * SIZE, 2)).rstrip()
+    return "".join(f"{x:<4}" for x in range(first, 2 * SIZE, 2))[: -2 * first or None]
 
 
 def _text(state: PenguinsState, names: tuple[str, str], columns: int) -> list[str]:
     lines = []
-    for seat, color in enumerate(COLORS):
+    for seat, color in enumerate(TEAM_COLORS):
         left, stuck = PENGUINS - state.penguins[seat].bit_count(), count_stuck(state, seat)
         what = f"{LETTERS[seat]} {color} {player_name(names, seat)}: {state.fish[seat]} fish"
         if left:
@@ -60,12 +60,7 @@ def _text(state: PenguinsState, names: tuple[str, str], columns: int) -> list[st
         if stuck:
             what += f", {stuck} stuck"
         lines += wrapped(what, columns)
-    ending = "the game is over"
-    if state.outcome() is None:
-        ending = f"next: {COLORS[state.seat_on_turn]} ({player_name(names, state.seat_on_turn)})"
-    lines += wrapped(f"turn {state.turn}, round {state.round}, {ending}", columns)
-    if state.last_move is not None:
-        lines += wrapped(f"last: {state.last_move}", columns)
+    lines += progress(state, names, TEAM_COLORS[state.seat_on_turn], columns)
     return [*lines, *wrapped("1 to 4: fish on a floe; R and B: penguins", columns)]
 
 

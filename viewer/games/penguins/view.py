@@ -3,127 +3,100 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from msgspec.structs import replace
 
-from spielleiter.game.api import Mistake, Move, Outcome, Seat, State
+from spielleiter.game.api import Seat
 from spielleiter.game.penguins import PENGUINS, SIZE, Cell, PenguinsMistake, PenguinsMove, PenguinsState
 from spielleiter.game.penguins.board import CELLS, NEIGHBORS, NUMBER_OF_CELLS, scan
-from spielleiter.viewer.positions.view import Json, View, Words, shortened_text
+from spielleiter.viewer.positions.view import TEAM_COLORS, Bilingual, Json, TeamView, counts_of_moves, played_move
 
-COLORS: Final = ("RED", "BLUE")
-"""The colours of the seats, as in the contest."""
 LETTERS: Final = "RB"
 """For each seat the letter of its penguins."""
 WATER: Final = "."
 """The letter of a cell without floe and penguin."""
 
-RULE_WORDS: Final[Mapping[PenguinsMistake, Words]] = {
-    PenguinsMistake.WRONG_COLOR: {
-        "de": "Dort steht kein Pinguin des Spielers.",
-        "en": "There is no penguin of the player's own.",
-    },
-    PenguinsMistake.PENGUINS: {
-        "de": "Erst müssen alle Pinguine des Spielers gesetzt sein.",
-        "en": "All penguins of the player have to be placed first.",
-    },
-    PenguinsMistake.INVALID_MOVE: {
-        "de": "Dorthin führt kein gerader Weg über freie Schollen.",
-        "en": "No straight way over free floes leads there.",
-    },
-    PenguinsMistake.MAX_PENGUINS: {
-        "de": "Alle Pinguine des Spielers sind schon gesetzt.",
-        "en": "All penguins of the player are placed already.",
-    },
-    PenguinsMistake.SINGLE_FISH: {
-        "de": "Gesetzt wird nur auf eine Scholle mit einem einzelnen Fisch.",
-        "en": "Penguins are placed on floes with a single fish only.",
-    },
+_RULES: Final[Mapping[PenguinsMistake, Bilingual]] = {
+    PenguinsMistake.WRONG_COLOR: (
+        "Dort steht kein Pinguin des Spielers.",
+        "There is no penguin of the player's own.",
+    ),
+    PenguinsMistake.PENGUINS: (
+        "Erst müssen alle Pinguine des Spielers gesetzt sein.",
+        "All penguins of the player have to be placed first.",
+    ),
+    PenguinsMistake.INVALID_MOVE: (
+        "Dorthin führt kein gerader Weg über freie Schollen.",
+        "No straight way over free floes leads there.",
+    ),
+    PenguinsMistake.MAX_PENGUINS: (
+        "Alle Pinguine des Spielers sind schon gesetzt.",
+        "All penguins of the player are placed already.",
+    ),
+    PenguinsMistake.SINGLE_FISH: (
+        "Gesetzt wird nur auf eine Scholle mit einem einzelnen Fisch.",
+        "Penguins are placed on floes with a single fish only.",
+    ),
 }
 
+_ENDS: Final[Mapping[str | None, Bilingual]] = {None: ("Kein Pinguin kann mehr ziehen", "no penguin can move")}
 
-@dataclass(frozen=True, slots=True)
-class PenguinsView(View):
+
+class PenguinsView(TeamView):
     """The view of positions of the type PenguinsState."""
 
-    name: str = "penguins"
+    name = "penguins"
+    rule_texts = _RULES
+    end_texts = _ENDS
 
-    def color(self, _state: State, seat: Seat) -> str | None:
-        return COLORS[seat]
+    def parts(self, state: PenguinsState) -> Json:
+        return {"board": self.picture(state)}
 
-    def parts(self, state: State) -> Json:
-        position = _own(state)
-        return {
-            "fields": {"turn": position.turn, "round": position.round},
-            "board": {"size": SIZE, "cells": letters(position)},
-        }
-
-    def player(self, state: State, seat: Seat) -> Json:
-        position = _own(state)
+    def player(self, state: PenguinsState, seat: Seat) -> Json:
         numbers = {
-            "fish": position.fish[seat],
-            "toPlace": PENGUINS - position.penguins[seat].bit_count(),
-            "stuck": count_stuck(position, seat),
+            "fish": state.fish[seat],
+            "toPlace": PENGUINS - state.penguins[seat].bit_count(),
+            "stuck": count_stuck(state, seat),
         }
-        return {"color": COLORS[seat], **numbers, "fields": numbers}
+        return {"color": TEAM_COLORS[seat], **numbers, "fields": numbers}
 
-    def picture(self, state: State) -> Json:
-        return {"size": SIZE, "cells": letters(_own(state))}
+    def picture(self, state: PenguinsState) -> Json:
+        return {"size": SIZE, "cells": letters(state)}
 
-    def count_moves(self, state: State) -> list[int]:
-        position = _own(state)
-        counts = [0, 0]
-        # the other player's moves, as if it were on turn, which a player never is that is stuck
-        for each in (replace(position, turn=position.turn + 1), position):
-            counts[each.seat_on_turn] = sum(1 for _ in each.generate_legal_moves())
-        return counts
+    def count_moves(self, state: PenguinsState) -> list[int]:
+        # a player that is stuck is never on turn, and has no moves
+        return counts_of_moves(replace(state, turn=state.turn + 1), state)
 
-    def last_move(self, state: State, previous: State | None) -> Json | None:
-        position = _own(state)
-        move = position.last_move
+    def last_move(self, state: PenguinsState, previous: PenguinsState | None) -> Json | None:
+        move = state.last_move
         if move is None:
             return None
-        shown = _shown(position if previous is None else _own(previous), move)
         seat = None
         if move.target is not None and move.target.is_on_board:
-            seat = next((each for each in (0, 1) if position.penguins[each] >> move.target.number & 1), None)
-        return {
-            "player": seat,
-            "color": None if seat is None else COLORS[seat],
-            "kind": "PLACE" if move.start is None else "SLIDE",
-            "piece": None,
-            "cells": [shown[end] for end in ("from", "to") if shown.get(end)],
-            "text": shortened_text(move),
+            seat = next((each for each in (0, 1) if state.penguins[each] >> move.target.number & 1), None)
+        shown = _shown(previous or state, move)
+        if previous is None:
+            shown["fish"] = None
+        return played_move(
+            seat,
+            None if seat is None else TEAM_COLORS[seat],
+            move,
+            kind="PLACE" if move.start is None else "SLIDE",
+            cells=[shown[end] for end in ("from", "to") if shown.get(end)],
             **shown,
-            **({"fish": None} if previous is None else {}),
-        }
+        )
 
-    def move(self, state: State, move: Move) -> Json:
-        assert isinstance(move, PenguinsMove)
-        return _shown(_own(state), move)
+    def move(self, state: PenguinsState, move: PenguinsMove) -> Json:
+        return _shown(state, move)
 
-    def end_words(self, _outcome: Outcome) -> Words:
-        return {"de": "Kein Pinguin kann mehr ziehen", "en": "no penguin can move"}
-
-    def rule_words(self, mistake: Mistake) -> Words:
-        assert isinstance(mistake, PenguinsMistake)
-        return RULE_WORDS[mistake]
-
-    def illegal_cells(self, _state: State, move: Move, mistake: Mistake) -> Json:
-        assert isinstance(move, PenguinsMove)
+    def illegal_cells(self, _state: PenguinsState, move: PenguinsMove, mistake: PenguinsMistake) -> Json:
         is_start = mistake in {PenguinsMistake.WRONG_COLOR, PenguinsMistake.PENGUINS}
         offending = move.start if is_start else move.target
-        return {"piece": None, "cells": _places(move.start, move.target), "offendingCells": _places(offending)}
+        return {"cells": _places(move.start, move.target), "offendingCells": _places(offending)}
 
 
 VIEW: Final = PenguinsView()
-
-
-def _own(state: State) -> PenguinsState:
-    assert isinstance(state, PenguinsState)
-    return state
 
 
 def _places(*cells: Cell | None) -> list[list[int]]:

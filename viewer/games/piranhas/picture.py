@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Final
 
-from spielleiter.viewer.pictures import LINE, MARGIN, SMALL, TEXT, Drawing, Picture, draw_end, draw_heading, end_of
+from spielleiter.viewer.pictures import (
+    MARGIN,
+    SMALL,
+    TEXT,
+    Drawing,
+    Picture,
+    draw_end,
+    draw_heading,
+    draw_players,
+    end_of,
+)
 from spielleiter.viewer.positions.view import Json
 
 _CELL: Final = 48
@@ -41,15 +51,10 @@ class PiranhasDrawing(Drawing):
                 left, top = self._place(x, y)
                 canvas.frame(left, top, _CELL - 1, _CELL - 1, "fault", 3)
                 if [x, y] in end["illegal"]["offendingCells"]:
-                    canvas.line((left + 6, top + 6), (left + _CELL - 8, top + _CELL - 8), "fault", 3)
-                    canvas.line((left + 6, top + _CELL - 8), (left + _CELL - 8, top + 6), "fault", 3)
+                    canvas.cross(left, top, _CELL - 2, 6)
         left, width = self.width - _PANEL, _PANEL - MARGIN
         top = draw_heading(canvas, self.game, position, left, MARGIN, width)
-        for player in position["players"]:
-            canvas.badge(left, top, 18, 18, player["color"], SMALL)
-            words = f"heaviest swarm {player['swarm']}, {player['fish']} fish, {player['swarms']} swarms"
-            canvas.text(left + 26, top, words, TEXT, width=width - 26)
-            top += LINE + 10
+        top = draw_players(canvas, position, left, top, width, _lines_of)
         if end is not None:
             draw_end(canvas, end, left, top + 4, width)
 
@@ -67,6 +72,10 @@ class PiranhasDrawing(Drawing):
             margin, edge = _MARGINS[size], _CELL - 1 - 2 * _MARGINS[size]
             canvas.fill(left + margin, top + margin, edge, edge, name)
             canvas.centered(left + margin, top + margin, edge, edge, f"{name[0]}{size + 1}", SMALL, color="white")
+
+
+def _lines_of(player: Json) -> tuple[str]:
+    return (f"heaviest swarm {player['swarm']}, {player['fish']} fish, {player['swarms']} swarms",)
 
 
 DRAWING: Final = PiranhasDrawing

@@ -8,12 +8,21 @@ from typing import Any, Final
 from spielleiter.common.text import count_text, wrapped
 from spielleiter.game.piranhas.board import SIZE
 from spielleiter.game.piranhas.state import PiranhasState
-from spielleiter.viewer.games.piranhas.view import COLORS, LETTERS, letters
-from spielleiter.viewer.terminal import Canvas, TerminalDrawing, player_name
+from spielleiter.viewer.games.piranhas.view import LETTERS, letters
+from spielleiter.viewer.positions.view import TEAM_COLORS
+from spielleiter.viewer.terminal import (
+    GAP,
+    TEAM_STYLES,
+    Canvas,
+    TerminalDrawing,
+    beside,
+    fitting,
+    player_name,
+    progress,
+)
 
 _STYLES: Final[Mapping[str, Mapping[str, Any]]] = {
-    **{sign: {"fg": "bright_white", "bg": "red"} for sign in LETTERS[0]},
-    **{sign: {"fg": "bright_white", "bg": "blue"} for sign in LETTERS[1]},
+    **{sign: style for signs, style in zip(LETTERS, TEAM_STYLES, strict=True) for sign in signs},
     "x": {"fg": "magenta", "bold": True},
 }
 _COLUMNS: Final = 2 + 2 * SIZE
@@ -29,35 +38,22 @@ def _draw(state: PiranhasState, names: tuple[str, str], canvas: Canvas) -> list[
     board = []
     for y in reversed(range(SIZE)):
         row = (canvas.empty if each == "." else each for each in cells[y * SIZE : (y + 1) * SIZE])
-        board.append(f"{y} " + " ".join(canvas.style(each, **_STYLES.get(each, {})) for each in row))
-    board.append("  " + " ".join(str(x) for x in range(SIZE)))
-    is_beside = canvas.columns >= _COLUMNS + 3 + _BESIDE
-    text = _text(state, names, canvas.columns - _COLUMNS - 3 if is_beside else canvas.columns)
-    if not is_beside:
-        lines = [*board, *text]
-    else:
-        lines = [
-            f"{left or ' ' * (_COLUMNS - 1)}    {right}".rstrip() if right else left
-            for left, right in zip(
-                [*board, *[""] * (len(text) - len(board))], [*text, *[""] * (len(board) - len(text))], strict=True
-            )
-        ]
-    return lines if len(lines) <= canvas.rows else None
+        board.append(f"{y} " + "".join(canvas.style(each, **_STYLES.get(each, {})) + " " for each in row))
+    board.append("  " + "".join(f"{x} " for x in range(SIZE)))
+    columns = canvas.columns - _COLUMNS - len(GAP)
+    if columns >= _BESIDE:
+        return fitting(canvas, beside(board, _COLUMNS, _text(state, names, columns)))
+    return fitting(canvas, [row.rstrip() for row in board] + _text(state, names, canvas.columns))
 
 
 def _text(state: PiranhasState, names: tuple[str, str], columns: int) -> list[str]:
     lines = []
-    for seat, color in enumerate(COLORS):
+    for seat, color in enumerate(TEAM_COLORS):
         fish = state.fish[seat]
         swarms = count_text(sum(1 for _ in fish.swarms()), "swarm")
         what = f"{LETTERS[seat]} {color} {player_name(names, seat)}: heaviest swarm {max(fish.largest_swarm, 0)}, "
         lines += wrapped(f"{what}{fish.cells.bit_count()} fish in {swarms}", columns)
-    ending = "the game is over"
-    if state.outcome() is None:
-        ending = f"next: {COLORS[state.seat_on_turn]} ({player_name(names, state.seat_on_turn)})"
-    lines += wrapped(f"turn {state.turn}, round {state.round}, {ending}", columns)
-    if state.last_move is not None:
-        lines += wrapped(f"last: {state.last_move}", columns)
+    lines += progress(state, names, TEAM_COLORS[state.seat_on_turn], columns)
     return [*lines, *wrapped("1 to 3, a to c: small to large; x: squid", columns)]
 
 

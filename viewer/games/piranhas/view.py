@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from msgspec.structs import replace
 
-from spielleiter.game.api import Mistake, Move, Outcome, Seat, State
+from spielleiter.game.api import Seat
 from spielleiter.game.piranhas.board import CELLS, RAYS, SIZE, STRIDE, Bits, scan
 from spielleiter.game.piranhas.state import (
     BLOCKED,
@@ -17,119 +16,82 @@ from spielleiter.game.piranhas.state import (
     PiranhasMove,
     PiranhasState,
 )
-from spielleiter.viewer.positions.view import Json, View, Words
+from spielleiter.viewer.positions.view import TEAM_COLORS, Bilingual, Json, TeamView, counts_of_moves, played_move
 
-COLORS: Final = ("RED", "BLUE")
-"""The colours of the seats, as in the contest."""
 LETTERS: Final = ("123", "abc")
 """For each seat the letters of its fish by size."""
 
-RULE_WORDS: Final[Mapping[PiranhasMistake, Words]] = {
-    PiranhasMistake.WRONG_START: {
-        "de": "Dort ist kein Fisch des Spielers.",
-        "en": "There is no fish of the player's own.",
-    },
-    PiranhasMistake.JUMP_OVER_OPPONENT: {
-        "de": "Fische des Gegners dürfen nicht übersprungen werden.",
-        "en": "Fish of the opponent cannot be jumped over.",
-    },
-    PiranhasMistake.DESTINATION_OUT_OF_BOUNDS: {
-        "de": "Der Fisch würde das Spielfeld verlassen.",
-        "en": "The fish would leave the board.",
-    },
-    PiranhasMistake.DESTINATION_BLOCKED: {
-        "de": "Auf dem Zielfeld sitzt ein Krake.",
-        "en": "A squid is on the target.",
-    },
-    PiranhasMistake.DESTINATION_BLOCKED_BY_SELF: {
-        "de": "Auf dem Zielfeld ist ein eigener Fisch.",
-        "en": "A fish of the player's own is on the target.",
-    },
+_RULES: Final[Mapping[PiranhasMistake, Bilingual]] = {
+    PiranhasMistake.WRONG_START: ("Dort ist kein Fisch des Spielers.", "There is no fish of the player's own."),
+    PiranhasMistake.JUMP_OVER_OPPONENT: (
+        "Fische des Gegners dürfen nicht übersprungen werden.",
+        "Fish of the opponent cannot be jumped over.",
+    ),
+    PiranhasMistake.DESTINATION_OUT_OF_BOUNDS: (
+        "Der Fisch würde das Spielfeld verlassen.",
+        "The fish would leave the board.",
+    ),
+    PiranhasMistake.DESTINATION_BLOCKED: ("Auf dem Zielfeld sitzt ein Krake.", "A squid is on the target."),
+    PiranhasMistake.DESTINATION_BLOCKED_BY_SELF: (
+        "Auf dem Zielfeld ist ein eigener Fisch.",
+        "A fish of the player's own is on the target.",
+    ),
+}
+
+_ENDS: Final[Mapping[str | None, Bilingual]] = {
+    BLOCKED: ("Der Gegner kann nicht mehr ziehen", "the opponent cannot move"),
+    FIRST_UNION: (
+        "Die Schwärme sind gleich groß, und er war zuerst vereint",
+        "the swarms are equal, and this one was united first",
+    ),
+    None: ("Es zählt der größte Schwarm", "the heaviest swarm counts"),
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PiranhasView(View):
+class PiranhasView(TeamView):
     """The view of positions of the type PiranhasState."""
 
-    name: str = "piranhas"
+    name = "piranhas"
+    rule_texts = _RULES
+    end_texts = _ENDS
 
-    def color(self, state: State, _seat: Seat) -> str | None:
-        return COLORS[_own(state).seat_on_turn]
+    def parts(self, state: PiranhasState) -> Json:
+        return {"board": self.picture(state)}
 
-    def parts(self, state: State) -> Json:
-        position = _own(state)
-        return {
-            "fields": {"turn": position.turn, "round": position.round},
-            "board": {"size": SIZE, "cells": letters(position)},
-        }
-
-    def player(self, state: State, seat: Seat) -> Json:
-        fish = _own(state).fish[seat]
+    def player(self, state: PiranhasState, seat: Seat) -> Json:
+        fish = state.fish[seat]
         swarms = list(fish.swarms())
         numbers = {"swarm": max(fish.largest_swarm, 0), "fish": fish.cells.bit_count(), "swarms": len(swarms)}
         heaviest = max(swarms, key=fish.weight, default=0)
-        return {"color": COLORS[seat], **numbers, "swarmCells": _cells(heaviest), "fields": numbers}
+        return {"color": TEAM_COLORS[seat], **numbers, "swarmCells": _cells(heaviest), "fields": numbers}
 
-    def picture(self, state: State) -> Json:
-        return {"size": SIZE, "cells": letters(_own(state))}
+    def picture(self, state: PiranhasState) -> Json:
+        return {"size": SIZE, "cells": letters(state)}
 
-    def count_moves(self, state: State) -> list[int]:
-        position = _own(state)
-        if position.outcome() is not None:
-            return [0, 0]
+    def count_moves(self, state: PiranhasState) -> list[int]:
         # the other player's moves, as if it were on turn, even where the game would be over in that case
-        other = replace(position, turn=position.turn + 1, rules=replace(position.rules, loses_without_moves=False))
-        counts = [0, 0]
-        for each in (position, other):
-            counts[each.seat_on_turn] = sum(1 for _ in each.generate_legal_moves())
-        return counts
+        other = replace(state, turn=state.turn + 1, rules=replace(state.rules, loses_without_moves=False))
+        return counts_of_moves(state, other)
 
-    def last_move(self, state: State, previous: State | None) -> Json | None:
-        position = _own(state)
-        move = position.last_move
+    def last_move(self, state: PiranhasState, previous: PiranhasState | None) -> Json | None:
+        move = state.last_move
         if move is None:
             return None
-        seat = 1 - position.seat_on_turn
-        shown = {} if previous is None else _shown(_own(previous), move)
+        seat = 1 - state.seat_on_turn
+        shown = {} if previous is None else _shown(previous, move)
         cells = [shown[end] for end in ("from", "to") if shown.get(end)]
-        return {
-            "player": seat,
-            "color": COLORS[seat],
-            "kind": "MOVE",
-            "piece": None,
-            "cells": cells,
-            "text": str(move),
-            **shown,
-        }
+        return played_move(seat, TEAM_COLORS[seat], move, cells=cells, **shown)
 
-    def move(self, state: State, move: Move) -> Json:
-        assert isinstance(move, PiranhasMove)
-        return _shown(_own(state), move)
+    def move(self, state: PiranhasState, move: PiranhasMove) -> Json:
+        return _shown(state, move)
 
-    def end_words(self, outcome: Outcome) -> Words:
-        if outcome.reason == BLOCKED:
-            return {"de": "Der Gegner kann nicht mehr ziehen", "en": "the opponent cannot move"}
-        if outcome.reason == FIRST_UNION:
-            return {
-                "de": "Die Schwärme sind gleich groß, und er war zuerst vereint",
-                "en": "the swarms are equal, and this one was united first",
-            }
-        return {"de": "Es zählt der größte Schwarm", "en": "the heaviest swarm counts"}
-
-    def rule_words(self, mistake: Mistake) -> Words:
-        assert isinstance(mistake, PiranhasMistake)
-        return RULE_WORDS[mistake]
-
-    def illegal_cells(self, state: State, move: Move, mistake: Mistake) -> Json:
-        assert isinstance(move, PiranhasMove)
+    def illegal_cells(self, state: PiranhasState, move: PiranhasMove, mistake: PiranhasMistake) -> Json:
         assert move.start is not None
-        position, number = _own(state), move.start.number
         if mistake is PiranhasMistake.WRONG_START or move.direction is None:
-            return {"piece": None, "cells": [list(move.start)], "offendingCells": [list(move.start)]}
-        ray = RAYS[number][move.direction]
-        seat = position.seat_on_turn
-        own, other = position.fish[seat].cells, position.fish[1 - seat].cells
+            return {"cells": [list(move.start)], "offendingCells": [list(move.start)]}
+        ray = RAYS[move.start.number][move.direction]
+        seat = state.seat_on_turn
+        own, other = state.fish[seat].cells, state.fish[1 - seat].cells
         distance = (ray.line & (own | other)).bit_count()
         is_beyond = distance > len(ray.targets)
         passed, target = (ray.cells, None) if is_beyond else ray.targets[distance - 1]
@@ -138,15 +100,10 @@ class PiranhasView(View):
         if target is not None:
             way += _cells(1 << target)
             offending = offending or _cells(1 << target)
-        return {"piece": None, "cells": way, "offendingCells": offending}
+        return {"cells": way, "offendingCells": offending}
 
 
 VIEW: Final = PiranhasView()
-
-
-def _own(state: State) -> PiranhasState:
-    assert isinstance(state, PiranhasState)
-    return state
 
 
 def _cells(cells: Bits) -> list[list[int]]:

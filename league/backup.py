@@ -1,0 +1,145 @@
+"""A league as one file, a league from such a file, and the end of a league: nothing of it stays.
+
+A backup holds everything: results, replays, uploads, settings, hashes of codes. It is made while the league runs. For a
+league to be restored or deleted, no `spielleiter league` may run in its folder.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from sqlalchemy import Connection, delete
+
+from spielleiter.common.files import LOCK_NAME, FolderLock, LockedError, remove_tree
+from spielleiter.league import schema
+from spielleiter.league.certificate import CERTIFICATE
+from spielleiter.league.database import FILE_NAME, Database, open_database
+from spielleiter.league.errors import LeagueDiskError, LeagueFileError
+
+CACHE: Final = "cache"
+"""The folder of files that can be made again from the database."""
+_PARTS: Final = (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", CERTIFICATE, CACHE)
+"""All that a league keeps in its folder, beside earlier databases and the lock."""
+_EARLIER: Final = "earlier-{number}.sqlite"
+_SCRATCH: Final = "being-restored"
+
+
+@contextlib.contextmanager
+def held_folder(folder: Path) -> Iterator[None]:
+    """Hold the folder of a league, so that no other process runs, restores or deletes it. Raises LeagueFileError."""
+    try:
+        lock = FolderLock(folder)
+    except LockedError:
+        raise LeagueFileError(f"{folder}: a league is running in this folder; end it first (Ctrl-C)") from None
+    except OSError as error:
+        raise LeagueFileError(f"{folder}: {error.strerror or error}; choose another folder") from None
+    with contextlib.closing(lock):
+        yield
+
+
+def write_backup(database: Database, path: Path) -> None:
+    """Write the state of this moment to the file `path`, which must not exist.
+
+    Blocks, for some seconds with a large league; others may read and change the league meanwhile. Raises
+    LeagueFileError if the file is there, and LeagueDiskError; then the file is not there.
+    """
+    incomplete = path.with_name(f"{path.name}.incomplete")
+    if path.exists():
+        raise LeagueFileError(f"{path}: is there already; choose another name")
+    try:
+        incomplete.unlink(missing_ok=True)
+        database.copy_to(incomplete)
+        incomplete.chmod(0o600)
+        incomplete.rename(path)
+    except OSError as error:
+        raise LeagueDiskError(f"{path}: {error.strerror or error}; choose another place") from None
+    finally:
+        with contextlib.suppress(OSError):
+            incomplete.unlink(missing_ok=True)
+
+
+def restore_backup(path: Path, folder: Path) -> Path | None:
+    """Make the league in `folder` the one of the backup; return where its own database is now, None if it had none.
+
+    The tables of an older backup become the newest ones. Whoever was logged in has to log in again. Raises
+    LeagueFileError if the file is damaged, of a newer version or of something else, or if a league is running in the
+    folder, and LeagueDiskError; then the league is as it was.
+    """
+    if not path.is_file():
+        raise LeagueFileError(f"{path}: there is no such file")
+    with held_folder(folder):
+        scratch = folder / _SCRATCH
+        try:
+            if scratch.exists():
+                remove_tree(scratch)
+            scratch.mkdir()
+            shutil.copyfile(path, scratch / FILE_NAME)
+        except OSError as error:
+            raise LeagueDiskError(f"{scratch}: {error.strerror or error}; is the disk full?") from None
+        try:
+            database = open_database(scratch)  # refuses what is no database of a league
+            try:
+                database.write_now(_require_sound_and_log_out)
+            finally:
+                database.close()
+            earlier = _put_aside(folder)
+            (scratch / FILE_NAME).rename(folder / FILE_NAME)
+        except LeagueFileError as error:
+            raise LeagueFileError(str(error).replace(str(scratch / FILE_NAME), str(path))) from None
+        finally:
+            with contextlib.suppress(OSError):
+                remove_tree(scratch)
+        with contextlib.suppress(OSError):
+            remove_tree(folder / CACHE)
+    return earlier
+
+
+def _require_sound_and_log_out(db: Connection) -> None:
+    if db.exec_driver_sql("PRAGMA quick_check(1)").scalar_one() != "ok":
+        raise LeagueFileError("the backup is damaged: choose an older one")
+    db.execute(delete(schema.sessions))
+
+
+def _put_aside(folder: Path) -> Path | None:
+    """Rename the database in `folder` to a name that is free."""
+    if not (folder / FILE_NAME).exists():
+        return None
+    numbers = iter(range(1, 10_000))
+    earlier = next(path for number in numbers if not (path := folder / _EARLIER.format(number=number)).exists())
+    with contextlib.suppress(LeagueFileError):  # a damaged one is put aside as it is
+        open_database(folder).close()  # merges the write-ahead log into the file
+    (folder / FILE_NAME).rename(earlier)
+    for suffix in ("-wal", "-shm"):
+        (folder / f"{FILE_NAME}{suffix}").unlink(missing_ok=True)
+    return earlier
+
+
+def delete_league(folder: Path) -> list[str]:
+    """Delete everything of the league in `folder`, and the folder itself if nothing else is in it.
+
+    Returns the names of what is not the league's and stays. Raises LeagueFileError if a league is running there or
+    never was, and LeagueDiskError if something cannot be deleted.
+    """
+    if not (folder / FILE_NAME).is_file():
+        raise LeagueFileError(f"{folder}: there is no league in this folder")
+    try:
+        with held_folder(folder):
+            doomed = [folder / name for name in (*_PARTS[1:], _SCRATCH)]
+            doomed += folder.glob(_EARLIER.format(number="*"))
+            # last, so that a deletion that was interrupted can be repeated
+            for path in (*doomed, folder / FILE_NAME):
+                if path.is_dir() and not path.is_symlink():
+                    remove_tree(path)
+                else:
+                    path.unlink(missing_ok=True)
+        (folder / LOCK_NAME).unlink(missing_ok=True)
+        left = sorted(each.name for each in folder.iterdir())
+        if not left:
+            folder.rmdir()
+    except OSError as error:
+        raise LeagueDiskError(f"{error.filename}: {error.strerror or error}; delete the folder by hand") from None
+    return left

@@ -1,0 +1,155 @@
+"""The process that checks one upload, ``python -m spielleiter.league.check_process``.
+
+An upload is inspected in a process of its own, since what its author has put into it must not be able to end the
+league, to use up its memory or to delay a clock. A short check decides whether a version takes part: the layout of the
+ZIP, the start, and one game. A full one is that of ``spielleiter check``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+import trio
+
+from spielleiter.common.errors import MatchError, first_error, os_error_text
+from spielleiter.contest.calibration import Speed
+from spielleiter.contest.package_check import RANDOM, check_package, one_word_fault
+from spielleiter.contest.package_games import GameResult, PackageCheckSetup, PackageGames
+from spielleiter.contest.package_report import ConditionResult, SandboxReport
+from spielleiter.league.check_messages import Checked, Doing, FromCheck, NotChecked, StartCheck, decode_start
+from spielleiter.league.child_process import open_parent, run_child
+from spielleiter.league.fault_texts import fault_of
+from spielleiter.match.plan import ProgramTimeouts
+from spielleiter.match.verdict import Verdict
+from spielleiter.programs.command import join_command
+from spielleiter.programs.contest_conditions import Condition
+from spielleiter.programs.packages.faults import Finding, Level
+from spielleiter.programs.packages.package import inspect_package, unpack_package
+from spielleiter.programs.sandbox.choice import choose_sandbox
+from spielleiter.programs.sandbox.sandbox import SandboxSettings
+from spielleiter.programs.temporary_folders import temporary_folder
+
+SHORT_START: Final = 15.0
+"""Seconds in which a program must take its seat in the short check."""
+SHORT_GAME: Final = 30.0
+"""Seconds of the game of the short check; one that is not over then has shown enough."""
+FULL_NICENESS: Final = 10
+"""By how much the full check gives way to games and to short checks."""
+
+_NOT_STARTED: Final = frozenset({Verdict.NO_START, Verdict.NEVER_JOINS, Verdict.NONSENSE})
+
+
+async def short_check(start: StartCheck, folder: Path, tell: Callable[[str], None]) -> Checked:
+    """Inspect a package, start it and play one game; its files are in `folder`. Raises MatchError and OSError."""
+    path, main = Path(start.path), start.main or None
+    tell("inspecting the ZIP")
+    inspection = await trio.to_thread.run_sync(inspect_package, path, main)
+    if inspection.red:
+        return Checked(fault_of(inspection.red[0]))
+    sandbox = await trio.to_thread.run_sync(lambda: choose_sandbox(python_version=inspection.python_version))
+    package = await trio.to_thread.run_sync(unpack_package, path, folder / "program", main, start.parameters)
+    setup = _setup_of(start, inspection.python_version, ProgramTimeouts(start=SHORT_START, game=SHORT_GAME), 1.0)
+    games = PackageGames(
+        setup, join_command(package.words), package.folder, folder / "out", 1.0, sandbox.python_description
+    )
+    [result] = await games.play(Condition.UPLOAD_TEST.key, RANDOM, 1, tell)
+    red = [each for each in result.findings if each.level is Level.RED]
+    if result.record.verdict in _NOT_STARTED and red:
+        better = await one_word_fault(setup, package, sandbox, folder / "out", result)
+        red = red if better is None else [better]
+    warnings = tuple(fault_of(each) for each in inspection.findings if each.level is Level.YELLOW)
+    if not red or _was_only_long(result, start):
+        return Checked(None, warnings, result.is_undecided)
+    return Checked(fault_of(red[0]), warnings)
+
+
+def _was_only_long(result: GameResult, start: StartCheck) -> bool:
+    """Whether a program played without a fault until the time for the game was over."""
+    record = result.record
+    own = record.think_times[0]
+    is_time_over = record.verdict == Verdict.HANGS and record.wall_seconds >= SHORT_GAME
+    return is_time_over and len(own) > 1 and max(own) <= start.soft_timeout
+
+
+class _Listener:
+    """Passes on what the full check is doing."""
+
+    def __init__(self, tell: Callable[[str], None]) -> None:
+        self.doing = tell
+
+    def started(self, main: str, sandbox: SandboxReport, speed: Speed) -> None: ...
+
+    def result(self, result: ConditionResult) -> None: ...
+
+
+async def full_check(start: StartCheck, folder: Path, tell: Callable[[str], None]) -> Checked:
+    """Check a package as ``spielleiter check`` does. Raises MatchError and OSError."""
+    report = await check_package(_setup_of(start, "", ProgramTimeouts(), None), folder, _Listener(tell))
+    findings = [finding for result in report.results for finding in result.findings]
+    red = [each for each in findings if each.level is Level.RED]
+    return Checked(
+        fault_of(red[0]) if red else None,
+        tuple(fault_of(each) for each in _distinct(findings) if each.level is Level.YELLOW),
+        report.is_undecided,
+        report.to_json(),
+    )
+
+
+def _distinct(findings: list[Finding]) -> list[Finding]:
+    return list({each.code: each for each in findings}.values())
+
+
+def _setup_of(
+    start: StartCheck, python_version: str, timeouts: ProgramTimeouts, speed: float | None
+) -> PackageCheckSetup:
+    return PackageCheckSetup(
+        Path(start.path),
+        start.game_type,
+        start.edition,
+        start.main or None,
+        start.parameters,
+        SandboxSettings(python_version=python_version),
+        speed,
+        start.soft_timeout,
+        start.hard_timeout,
+        timeouts=timeouts,
+    )
+
+
+async def serve() -> None:
+    """Carry out the check that the parent process asks for."""
+    async with open_parent(decode_start) as parent:
+        requests = aiter(parent)
+        start = await anext(requests)
+        answer: FromCheck
+        with temporary_folder() as folder:
+            try:
+                if start.kind == "full":
+                    if sys.platform != "win32":
+                        os.nice(FULL_NICENESS)
+                    check = full_check
+                else:
+                    check = short_check
+
+                async with trio.open_nursery() as nursery:
+
+                    async def end_with_parent() -> None:
+                        async for _ in requests:
+                            pass
+                        nursery.cancel_scope.cancel()
+
+                    nursery.start_soon(end_with_parent)
+                    answer = await check(start, folder, lambda text: parent.send_nowait(Doing(text)))
+                    await parent.send(answer)
+                    nursery.cancel_scope.cancel()
+            except* (MatchError, OSError) as group:
+                error = first_error(group)
+                await parent.send(NotChecked(os_error_text(error) if isinstance(error, OSError) else str(error)))
+
+
+if __name__ == "__main__":
+    run_child(serve)

@@ -1,0 +1,584 @@
+"""The director: decides what is checked and played next, and records what happened.
+
+It reads what is wanted from the database, which the pages change, and orders checks and pairs of games from other
+processes. Nothing is only in its memory: after a crash, it goes on with what is open in the database.
+
+Invariants: a game is recorded before anybody is told of it. A pair is played by one attempt at a time. No upload runs
+without a sandbox unless the teacher has said so. A full disk loses no finished game: its record is tried again until it
+is written.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Final, Protocol, TypeAlias
+
+import msgspec
+import trio
+from sqlalchemy import Connection
+
+from spielleiter.common.errors import MatchError
+from spielleiter.league import games, log, rating_history, stages, versions
+from spielleiter.league.arena_client import ArenaClient, NotPlayedError
+from spielleiter.league.arena_messages import ArenaReady, GamePlayed
+from spielleiter.league.check_messages import Checked, StartCheck
+from spielleiter.league.checks import FULL_TIMEOUT, SHORT_TIMEOUT, NotCheckedError, check_upload
+from spielleiter.league.database import Database
+from spielleiter.league.errors import LeagueDiskError
+from spielleiter.league.fault_texts import german_reason
+from spielleiter.league.model import Fault, Pair, PairingResult, PlayedGame, RatingOfDay, Version
+from spielleiter.league.pairing import Candidate, next_pairing
+from spielleiter.league.program_files import MissingPackageError, ProgramFiles, parameters_of
+from spielleiter.league.settings import LeagueSettings, load_settings
+from spielleiter.league.standings import Standings, compute_standings
+from spielleiter.match.plan import SEED_BITS, Entrant, ProgramTimeouts
+from spielleiter.match.records import GameRecord
+from spielleiter.match.verdict import LEFTOVER_VERDICTS, Verdict
+from spielleiter.programs.sandbox.sandbox import NONE, SandboxSettings
+from spielleiter.server.config import Config
+from spielleiter.viewer.game_details import verdict_words
+from spielleiter.viewer.web.answers import Versions
+
+FIRST_PAUSE: Final = 2.0
+"""Seconds until a pair or a check that the machine has failed is tried again; each further time twice as long."""
+LONGEST_PAUSE: Final = 300.0
+DISK_PAUSE: Final = 5.0
+"""Seconds until a change is tried again that the disk has refused."""
+TABLE_PAUSE: Final = 2.0
+"""Seconds between two computations of the table."""
+ROUTINE_INTERVAL: Final = 30.0
+"""Seconds between two looks at the dates, and two entries in the history of ratings."""
+SHORT_ATTEMPTS: Final = 3
+"""How often a short check is begun before the version is refused because of it."""
+CALM_PAIRS: Final = 20
+"""After this many pairs without an overload, one more is played at a time."""
+
+_UPLOAD_SECONDS: Final = 15.0
+"""Seconds for a short check, for the estimate of the queue before one was measured."""
+
+
+class QueuedCheck(msgspec.Struct, frozen=True):
+    """A version that waits for its short check, or is being checked."""
+
+    version_id: int
+    seconds: float
+    """The time until it is decided, an estimate."""
+    doing: str = ""
+    """What is being done with it; empty: it waits."""
+
+
+class SandboxState(msgspec.Struct, frozen=True):
+    """How uploads are confined on this machine."""
+
+    kind: str
+    """One of `programs.sandbox.sandbox.KINDS`."""
+    gaps: tuple[str, ...]
+
+    @property
+    def is_strong(self) -> bool:
+        """Whether an upload cannot reach the files of others."""
+        return self.kind != NONE
+
+
+Check: TypeAlias = Callable[[StartCheck, Callable[[str], object]], Awaitable[Checked]]
+"""Checks an upload, as `checks.check_upload` does."""
+
+
+class Arena(Protocol):
+    """What plays the pairs; see `arena_client.ArenaClient`."""
+
+    @property
+    def ready(self) -> ArenaReady | None: ...
+    async def run(self) -> None: ...
+    async def play(
+        self,
+        pair: int,
+        seed: int,
+        numbers: Sequence[int],
+        entrants: tuple[Entrant, Entrant],
+        timeouts: ProgramTimeouts,
+        on_game: Callable[[GamePlayed], Awaitable[object]],
+    ) -> None: ...
+
+
+class Director:
+    """Runs the league in `database` while `run` runs. `folder` is that of the league, for copies of packages.
+
+    `arena` plays the pairs; its `on_change` has to call `note_arena`. `now` is the time in seconds since 1970, `chance`
+    what is drawn. `check` checks an upload, and `report_bug` is called with unexpected exceptions.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        arena: Arena,
+        folder: Path,
+        *,
+        now: Callable[[], float] = time.time,
+        chance: random.Random | None = None,
+        check: Check = check_upload,
+        report_bug: Callable[[BaseException], object] = lambda _error: None,
+    ) -> None:
+        self.standings = Standings()
+        """The present table; computed anew some seconds after a game at the latest."""
+        self.queue: tuple[QueuedCheck, ...] = ()
+        """The uploads that are checked next, in their order."""
+        self.problem = ""
+        """Why nothing goes on, for the teacher, in the words of the errors; empty if all is well."""
+        self.changed = Versions()
+        """Counts what pages show."""
+        self._database = database
+        self._arena = arena
+        self._files = ProgramFiles(database, folder)
+        self._now = now
+        self._chance = chance or random.Random()
+        self._check = check
+        self._report_bug = report_bug
+        self._playing: dict[int, Pair] = {}
+        self._retry: dict[int, tuple[float, float]] = {}
+        """By pair or version that the machine has failed: when it is tried again, and the pause after that."""
+        self._woken = trio.Event()
+        self._is_table_old = True
+        self._table_wanted = trio.Event()
+        self._most_pairs = 0
+        self._calm_pairs = 0
+        self._checks = 0
+        self._check_seconds = _UPLOAD_SECONDS
+        self._doing: dict[int, str] = {}
+        self._attempts: Counter[int] = Counter()
+
+    # -- for the pages ----------------------------------------------------------------------------------------------
+
+    @property
+    def playing(self) -> int:
+        """The number of pairs that are being played."""
+        return len(self._playing)
+
+    @property
+    def sandbox(self) -> SandboxState | None:
+        """How uploads are confined; None while that is not known."""
+        ready = self._arena.ready
+        return None if ready is None else SandboxState(ready.sandbox, ready.gaps)
+
+    def wake(self) -> None:
+        """Look again at what there is to do; to be called after every change of the database by others."""
+        self._woken.set()
+        self._woken = trio.Event()
+        self._want_table()
+        self.changed.publish()
+
+    def note_arena(self, reason: str) -> None:
+        """Note that the arena can play, or that it has ended for this reason."""
+        if not reason and self._arena.ready is not None:
+            self._most_pairs = self._most_pairs or self._arena.ready.most_pairs
+        self.problem = f"arena: {reason}" if reason else ""
+        self.wake()
+
+    # -- running ----------------------------------------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Run the league until cancelled; running games and checks are cut off then, and begin anew the next time."""
+        await self._change(versions.restart_checks)
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(self._arena.run)
+            nursery.start_soon(self._keep_table)
+            nursery.start_soon(self._routine)
+            nursery.start_soon(self._check_uploads)
+            nursery.start_soon(self._check_fully)
+            await self._play_pairs(nursery)
+
+    async def _change(self, function: Callable[..., object], *args: object, **options: object) -> object:
+        """Change the database; tried again until the disk takes it."""
+        while True:
+            try:
+                result = await self._database.write(function, *args, **options)
+            except LeagueDiskError as error:
+                self._tell_problem(str(error))
+                await trio.sleep(DISK_PAUSE)
+            else:
+                if self.problem.startswith("disk: "):
+                    self._tell_problem("")
+                return result
+
+    def _tell_problem(self, text: str) -> None:
+        self.problem = f"disk: {text}" if text else ""
+        self.changed.publish()
+
+    async def _wait(self, woken: trio.Event, seconds: float = ROUTINE_INTERVAL) -> None:
+        with trio.move_on_after(seconds):
+            await woken.wait()
+
+    def _may_run_uploads(self, settings: LeagueSettings) -> bool:
+        sandbox = self.sandbox
+        return sandbox is not None and (sandbox.is_strong or settings.runs_without_sandbox)
+
+    # -- the table --------------------------------------------------------------------------------------------------
+
+    def _want_table(self) -> None:
+        self._is_table_old = True
+        self._table_wanted.set()
+
+    async def _keep_table(self) -> None:
+        while True:
+            await self._table_wanted.wait()
+            self._table_wanted = trio.Event()
+            await self.refresh_table()
+            await trio.sleep(TABLE_PAUSE)
+
+    async def refresh_table(self) -> None:
+        """Compute the table from the database, if anything has changed since the last time."""
+        if not self._is_table_old:
+            return
+        self._is_table_old = False
+        found, results, earlier = await self._database.read(_read_table, _day(self._now()))
+        self.standings = await trio.to_thread.run_sync(compute_standings, found, results, earlier, self.standings)
+        self.changed.publish()
+
+    async def _routine(self) -> None:
+        """Keep the dates, and write the ratings of the day."""
+        while True:
+            settings = await self._database.read(load_settings)
+            if await self._change(stages.keep_dates, self._now()):
+                self.wake()
+            day = _day(self._now())
+            rows = [
+                RatingOfDay(row.version_id, day, row.rating, row.low, row.high, row.games)
+                for row in self.standings.rows
+                if row.team_id is not None and row.games
+            ]
+            await self._change(rating_history.save_ratings, rows)
+            if settings.kept_replays is not None:
+                await self._change(games.drop_old_recordings, settings.kept_replays)
+            await trio.sleep(ROUTINE_INTERVAL)
+
+    # -- checks -----------------------------------------------------------------------------------------------------
+
+    async def _check_uploads(self) -> None:
+        """Carry out the short checks, one after the other."""
+        while True:
+            woken = self._woken
+            settings = await self._database.read(load_settings)
+            waiting = await self._database.read(versions.waiting_versions)
+            self._show_queue(waiting)
+            version = next((each for each in waiting if self._is_due(-each.id)), None)
+            if version is None or not self._may_run_uploads(settings):
+                await self._wait(woken)
+                continue
+            if await self._change(versions.begin_check, version.id):
+                await self._check_shortly(version, settings, waiting)
+
+    def _show_queue(self, waiting: list[Version]) -> None:
+        self.queue = tuple(
+            QueuedCheck(version.id, self._check_seconds * place, self._doing.get(version.id, ""))
+            for place, version in enumerate(waiting, 1)
+        )
+        self.changed.publish()
+
+    async def _check_shortly(self, version: Version, settings: LeagueSettings, waiting: list[Version]) -> None:
+        began = trio.current_time()
+        order = [version, *(each for each in waiting if each.id != version.id)]
+
+        def tell(text: str) -> None:
+            self._doing = {version.id: text}
+            self._show_queue(order)
+
+        tell("starting")
+        self._checks += 1
+        try:
+            with trio.fail_after(SHORT_TIMEOUT):
+                checked = await self._check(await self._start_of("short", version, settings), tell)
+        except MissingPackageError:  # it was removed meanwhile
+            return
+        except (NotCheckedError, trio.TooSlowError, OSError) as error:
+            self._attempts[version.id] += 1
+            is_machines_fault = isinstance(error, OSError | NotCheckedError) and getattr(
+                error, "is_machines_fault", True
+            )
+            if is_machines_fault or self._attempts[version.id] < SHORT_ATTEMPTS:
+                self._tell_failure(f"check of {version.label}: {str(error) or 'it was not done in time'}")
+                self._postpone(-version.id)
+                await self._change(versions.restart_check, version.id)
+                return
+            fault: Fault | None = _NO_RESULT
+        else:
+            fault = checked.fault
+            self._check_seconds += 0.3 * (trio.current_time() - began - self._check_seconds)
+        finally:
+            self._checks -= 1
+            self._doing = {}
+        self._attempts.pop(version.id, None)
+        self._retry.pop(-version.id, None)
+        await self._change(versions.finish_check, version.id, fault, self._now())
+        self.wake()
+
+    async def _check_fully(self) -> None:
+        """Carry out the full checks, one after the other, while no upload waits."""
+        while True:
+            woken = self._woken
+            settings = await self._database.read(load_settings)
+            waiting = await self._database.read(versions.versions_to_check_fully)
+            version = next((each for each in waiting if self._is_due(-each.id)), None)
+            if version is None or self.queue or not self._may_run_uploads(settings):
+                await self._wait(woken)
+                continue
+            await self._change(versions.begin_full_check, version.id)
+            try:
+                with trio.fail_after(FULL_TIMEOUT):
+                    checked = await self._check(await self._start_of("full", version, settings), lambda _text: None)
+            except MissingPackageError:
+                continue
+            except (NotCheckedError, trio.TooSlowError, OSError) as error:
+                self._tell_failure(f"full check of {version.label}: {str(error) or 'it was not done in time'}")
+                self._postpone(-version.id)
+                await self._change(versions.restart_full_check, version.id)
+                continue
+            if checked.fault is not None:
+                outcome = "failed"
+            else:
+                outcome = "warned" if checked.warnings or checked.is_undecided else "passed"
+            report = {"report": checked.report, "warnings": msgspec.to_builtins(checked.warnings)}
+            await self._change(versions.finish_full_check, version.id, outcome, report, checked.fault, self._now())
+            self.wake()
+
+    async def _start_of(self, kind: str, version: Version, settings: LeagueSettings) -> StartCheck:
+        path = await self._files.zip_of(version)
+        soft, hard = Config().soft_timeout, Config().hard_timeout
+        return StartCheck(
+            "full" if kind == "full" else "short",
+            os.fspath(path),
+            version.main,
+            parameters_of(version),
+            settings.game_type,
+            settings.edition,
+            settings.soft_timeout or soft or 2.0,
+            settings.hard_timeout or hard or 10.0,
+        )
+
+    # -- pauses after failures of the machine -------------------------------------------------------------------------
+
+    def _is_due(self, key: int) -> bool:
+        return key not in self._retry or self._retry[key][0] <= trio.current_time()
+
+    def _postpone(self, key: int) -> None:
+        """Let a pair, or a version with its negative id, wait longer each time."""
+        _, pause = self._retry.get(key, (0.0, FIRST_PAUSE))
+        self._retry[key] = trio.current_time() + pause, min(2 * pause, LONGEST_PAUSE)
+
+    def _tell_failure(self, text: str) -> None:
+        self.problem = text
+        self.changed.publish()
+
+    # -- games ------------------------------------------------------------------------------------------------------
+
+    async def _play_pairs(self, nursery: trio.Nursery) -> None:
+        while True:
+            woken = self._woken
+            settings = await self._database.read(load_settings)
+            while len(self._playing) < self._places(settings):
+                pair = await self._next_pair(settings)
+                if pair is None:
+                    break
+                self._playing[pair.id] = pair
+                nursery.start_soon(self._play, pair, settings)
+                self.changed.publish()
+            await self._wait(woken, FIRST_PAUSE)
+
+    def _places(self, settings: LeagueSettings) -> int:
+        """How many pairs may be played at a time now."""
+        if settings.is_paused or settings.stage == "over" or self._arena.ready is None:
+            return 0
+        if not self._may_run_uploads(settings):
+            return 0
+        most = self._most_pairs if settings.most_games_at_once is None else settings.most_games_at_once
+        return max(1, min(most, self._most_pairs) - self._checks)  # a check plays, too
+
+    async def _next_pair(self, settings: LeagueSettings) -> Pair | None:
+        """Return the pair that is played next, which is open in the database."""
+        await self.refresh_table()
+        playing = await self._database.read(versions.playing_versions)
+        able = {version.id for version in playing}
+        waiting = [
+            pair
+            for pair in await self._database.read(games.list_pairs, state="open")
+            if pair.id not in self._playing and pair.first in able and pair.second in able and self._is_due(pair.id)
+        ]
+        if waiting:
+            return min(waiting, key=lambda pair: (_URGENCY.index(pair.purpose), pair.id))
+        if settings.stage == "final":
+            await self._change(stages.continue_final, self._now(), self._chance)
+            opened = await self._database.read(games.list_pairs, state="open", purpose="final")
+            found = [pair for pair in opened if pair.id not in self._playing and self._is_due(pair.id)]
+            return found[0] if found else None
+        return await self._open_pair(playing, settings)
+
+    async def _open_pair(self, playing: list[Version], settings: LeagueSettings) -> Pair | None:
+        busy = Counter(version for pair in self._playing.values() for version in (pair.first, pair.second))
+        meetings = Counter(self.standings.meetings)
+        meetings.update((min(pair.first, pair.second), max(pair.first, pair.second)) for pair in self._playing.values())
+        candidates = []
+        for version in playing:
+            estimate = self.standings.ratings.get(version.id)
+            if estimate is not None:
+                deviation = 0.0 if version.team_id is None else (estimate.high - estimate.low) / 4
+                candidates.append(Candidate(version.id, version.team_id, estimate.value, deviation, busy[version.id]))
+        found = next_pairing(candidates, meetings, self._chance)
+        if found is None:
+            return None
+        pair = await self._change(
+            games.open_pair,
+            *found,
+            purpose="league",
+            stage=settings.stage,
+            seed=self._chance.getrandbits(SEED_BITS),
+            now=self._now(),
+        )
+        assert isinstance(pair, Pair)
+        return pair
+
+    async def _play(self, pair: Pair, settings: LeagueSettings) -> None:
+        """Play what is missing of a pair, and record each game."""
+        try:
+            first, second = [
+                await self._database.read(versions.get_version, each) for each in (pair.first, pair.second)
+            ]
+            numbers = await self._database.read(games.missing_games, pair.id)
+            entrants = await self._entrant_of(first, settings), await self._entrant_of(second, settings)
+
+            async def record(played: GamePlayed) -> None:
+                await self._record(pair, played, (first, second), settings)
+
+            if numbers:
+                await self._arena.play(pair.id, pair.seed, numbers, entrants, ProgramTimeouts(), record)
+        except NotPlayedError as error:
+            self._calm_pairs = 0
+            if error.is_overloaded:
+                self._most_pairs = max(1, self._most_pairs - 1)
+            self._tell_failure(str(error))
+            self._postpone(pair.id)
+        except (MissingPackageError, MatchError, OSError) as error:
+            self._tell_failure(str(error))
+            self._postpone(pair.id)
+        except Exception as error:  # a bug, which must not end the other games
+            self._report_bug(error)
+            self._tell_failure(f"{type(error).__name__}: {error}")
+            self._postpone(pair.id)
+        else:
+            self.problem = ""
+            self._retry.pop(pair.id, None)
+            self._calm_pairs += 1
+            ready = self._arena.ready
+            if self._calm_pairs >= CALM_PAIRS and ready is not None and self._most_pairs < ready.most_pairs:
+                self._calm_pairs = 0
+                self._most_pairs += 1
+        finally:
+            del self._playing[pair.id]
+            self.wake()
+
+    async def _entrant_of(self, version: Version, settings: LeagueSettings) -> Entrant:
+        command, folder, sandbox = version.builtin, "", None
+        if command is None:
+            program = await self._files.program_of(version)
+            command, folder = program.command, program.folder
+            sandbox = SandboxSettings(python_version=program.python_version)
+        return Entrant(
+            version.team_name,
+            command,
+            cwd=folder,
+            soft_timeout=settings.soft_timeout,
+            hard_timeout=settings.hard_timeout,
+            sandbox=sandbox,
+        )
+
+    async def _record(
+        self, pair: Pair, played: GamePlayed, sides: tuple[Version, Version], settings: LeagueSettings
+    ) -> None:
+        record = GameRecord.from_json(played.record)
+        if record.verdict == Verdict.OVERLOAD:
+            self._calm_pairs = 0
+            self._most_pairs = max(1, self._most_pairs - 1)
+        game = played_game(pair.id, played.number, record, played)
+        await self._change(games.record_game, game, self._now())
+        self._want_table()
+        self.changed.publish()
+        if record.offender is not None:
+            version = sides[record.offender]
+            if version.team_id is not None and pair.purpose != "final":  # who fails there loses
+                await self._change(pause_if_faulty, version.id, settings, game, self._now())
+
+
+_URGENCY: Final = ("check", "challenge", "repeat", "final", "league")
+"""The purposes of pairs, the one first that is played first."""
+_NO_RESULT: Final = Fault(
+    "no-result",
+    "Die Prüfung kam mehrmals zu keinem Ergebnis, weil sie zu lange dauerte oder abbrach. Lass weg, was dein Programm "
+    "nicht braucht, lass es schneller starten, und lade es noch einmal hoch.",
+    "The check had no result several times, because it took too long or broke off. Leave out what your program does "
+    "not need, let it start faster, and upload it again.",
+)
+
+
+def open_arena_client(settings: LeagueSettings, folder: Path, on_change: Callable[[str], object]) -> ArenaClient:
+    """Return the arena of the league in `folder`, which is not running yet."""
+    digest = hashlib.sha256(os.fsencode(folder.resolve())).hexdigest()
+    return ArenaClient(settings.game_type, settings.edition, f"league-{digest[:16]}", on_change)
+
+
+def played_game(pair_id: int, number: int, record: GameRecord, played: GamePlayed) -> PlayedGame:
+    """Return a finished game as the database keeps it; the reason is a sentence in both languages."""
+    name = None if record.offender is None else record.names[record.offender]
+    english = verdict_words(record.verdict, name, record.reason)["en"]
+    german = verdict_words(record.verdict, name, german_reason(record.reason))["de"]
+    return PlayedGame(
+        pair_id=pair_id,
+        number=number,
+        winner=record.winner,
+        is_counted=record.is_counted,
+        verdict=record.verdict,
+        offender=record.offender,
+        reason_de=german,
+        reason_en=english,
+        points1=record.points[0],
+        points2=record.points[1],
+        plies=record.plies,
+        seconds=record.wall_seconds,
+        replay=played.replay,
+        details=played.record,
+        stderr1=played.errors[0],
+        stderr2=played.errors[1],
+    )
+
+
+def pause_if_faulty(db: Connection, version_id: int, settings: LeagueSettings, game: PlayedGame, now: float) -> bool:
+    """Pause a version that has lost its last games by its own faults; return whether it was paused.
+
+    `game` is the last of them. Faults after the end of a game, which cost nothing, do not count.
+    """
+    limit = settings.faults_until_pause
+    faults = games.recent_faults(db, version_id, limit)
+    if limit < 1 or len(faults) < limit or any(each is None or each in LEFTOVER_VERDICTS for each in faults):
+        return False
+    if settings.language == "de":
+        reason = f"{limit} Spiele nacheinander durch eigene Fehler verloren, zuletzt: {game.reason_de}"
+    else:
+        reason = f"lost {limit} games in a row by its own faults, the last one: {game.reason_en}"
+    versions.pause_version(db, version_id, reason, now, by=log.LEAGUE)
+    return True
+
+
+def _read_table(db: Connection, day: str) -> tuple[list[Version], list[PairingResult], dict[int, float]]:
+    return (
+        versions.list_versions(db),
+        games.pairing_results(db),
+        rating_history.ratings_before(db, day),
+    )
+
+
+def _day(now: float) -> str:
+    return datetime.fromtimestamp(now).astimezone().date().isoformat()

@@ -1,0 +1,81 @@
+"""Checks of uploads, in their real process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import psutil
+import pytest
+import trio
+
+from spielleiter.league.check_messages import StartCheck
+from spielleiter.league.checks import SHORT_TIMEOUT, check_upload
+from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
+from tests.contest.packages import SOUND, Planted, make_package, write_package
+from tests.timeouts import HANG_TIMEOUT
+
+pytestmark = pytest.mark.slow
+
+
+def start_of(path: Path, **changes: object) -> StartCheck:
+    start = StartCheck("short", str(path), "", (), DEFAULT_GAME_TYPE, None, 2.0, 10.0)
+    return msgspec.structs.replace(start, **changes)
+
+
+async def test_sound_package_is_accepted_in_time(tmp_path: Path) -> None:
+    said: list[str] = []
+    began = trio.current_time()
+    checked = await check_upload(start_of(make_package(tmp_path / "player.zip")), said.append)
+    assert checked.fault is None
+    assert trio.current_time() - began < SHORT_TIMEOUT
+    assert any("game 1" in text for text in said)
+
+
+async def test_broken_zip_is_refused_in_both_languages(tmp_path: Path) -> None:
+    path = tmp_path / "player.zip"
+    path.write_bytes(b"Rar! and no ZIP")
+    checked = await check_upload(start_of(path))
+    assert checked.fault is not None
+    assert checked.fault.code == "not-a-zip"
+    assert "ZIP-Datei" in checked.fault.de
+    assert checked.fault.en.startswith("The file is not a ZIP file")
+
+
+async def test_script_that_ends_at_once_is_refused(tmp_path: Path) -> None:
+    path = write_package(tmp_path / "player.zip", {"start.sh": "#!/bin/sh\necho no idea >&2\nexit 3\n"})
+    checked = await check_upload(start_of(path))
+    assert checked.fault is not None
+    assert checked.fault.code == "does-not-start"
+    assert "Exitcode 3" in checked.fault.de
+    assert "no idea" in checked.fault.de
+
+
+async def test_options_in_one_word_are_named(tmp_path: Path) -> None:
+    package = make_package(tmp_path / "player.zip", Planted(script=SOUND.script.replace('"$@"', '"$*"')))
+    checked = await check_upload(start_of(package))
+    assert checked.fault is not None
+    assert checked.fault.code == "options-in-one-word"
+
+
+async def test_time_limit_leaves_no_process(tmp_path: Path) -> None:
+    path = write_package(tmp_path / "player.zip", {"start.sh": "#!/bin/sh\nsleep 1000.25\n"})
+    with pytest.raises(trio.TooSlowError), trio.fail_after(8.0):
+        await check_upload(start_of(path))
+    with trio.fail_after(HANG_TIMEOUT):
+        while [each for each in psutil.process_iter() if "1000.25" in _words(each)]:  # noqa: ASYNC110 - processes
+            await trio.sleep(0.1)
+
+
+def _words(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+@pytest.mark.extended
+async def test_full_check_finds_what_the_short_one_does_not(tmp_path: Path) -> None:
+    checked = await check_upload(start_of(make_package(tmp_path / "player.zip"), kind="full"))
+    assert checked.report is not None
+    assert checked.report["conditions"]
