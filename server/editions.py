@@ -76,6 +76,7 @@ _RELEASE_2027: Final = _DOCUMENTED.evolve(
 _RELEASE_2024: Final = _RELEASE_2027.evolve(judges_joined_games=False)
 
 _RELEASE_2023: Final = _RELEASE_2024.evolve(
+    observing_sends_state=False,
     zeroes_offenders=False,
     hard_timeout_cause=Cause.SOFT_TIMEOUT,
     timeout_winner=TimeoutWinner.NOBODY,

@@ -86,9 +86,6 @@ CHOICES = {
     "blokus-2021-r1/whole_game_join": "4.260 p1",
     # the release prints the memory address of a request
     "blokus-2027/illegal_xml_moverequest_as_move": "0.035 a",
-    # an observer of a running game is sent the position at once
-    "penguins-2023/observing_late": "0.036 A",
-    "penguins-2023/two_observers": "0.031 B",
     # when the observer ends its stream, our server ends its own
     "penguins-2023/leaving_observer_fin": "0.036 A",
     # the release prints the memory address of a request
