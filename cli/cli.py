@@ -36,6 +36,7 @@ COMMANDS = {
         "spielleiter.cli.tournament:tournament",
         "Let any number of programs play each other and rate them.",
     ),
+    "help-league": ("spielleiter.cli.help_league:help_league", "Let this PC run programs for a league."),
     "check": ("spielleiter.cli.check:check", "Test whether a program is fit for the contest."),
     "bench": ("spielleiter.cli.bench:bench", "Measure the speed of the server and of matches."),
     "demo": ("spielleiter.cli.demo:demo", "Show a whole game of two built-in players."),
