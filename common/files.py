@@ -55,7 +55,7 @@ def cut_to(text: str, size: int) -> str:
 # -- writing ----------------------------------------------------------------------------------------------------------
 
 
-def written_parts(write: Callable[[memoryview], int | None], data: bytes | memoryview) -> Iterator[int]:
+def written_parts(write: Callable[[memoryview], int | None], data: bytes | bytearray | memoryview) -> Iterator[int]:
     """Write `data` with `write`, and yield after each call how many bytes that call has written.
 
     `write` is `FileIO.write`, or `os.write` with its descriptor: it takes bytes and returns how many it has written.
@@ -70,7 +70,7 @@ def written_parts(write: Callable[[memoryview], int | None], data: bytes | memor
         yield written
 
 
-def write_all(write: Callable[[memoryview], int | None], data: bytes | memoryview) -> None:
+def write_all(write: Callable[[memoryview], int | None], data: bytes | bytearray | memoryview) -> None:
     """Write all of `data` with `write`. Raises what `written_parts` raises."""
     for _ in written_parts(write, data):
         pass

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
@@ -216,9 +216,11 @@ def all_rows(db: Connection, kind: type[S], query: Select[Any]) -> list[S]:
     return [kind(**row) for row in db.execute(query).mappings()]
 
 
-def one_row(db: Connection, kind: type[S], query: Select[Any]) -> S | None:
+def one_row(
+    db: Connection, kind: type[S], query: Select[Any], parameters: Mapping[str, Any] | None = None
+) -> S | None:
     """The first row of `query` as a value of `kind`; None if there is none."""
-    row = db.execute(query).mappings().first()
+    row = db.execute(query, parameters).mappings().first()
     return None if row is None else kind(**row)
 
 

@@ -18,6 +18,7 @@ from sqlalchemy import (
     Select,
     String,
     and_,
+    bindparam,
     cast,
     delete,
     func,
@@ -27,6 +28,7 @@ from sqlalchemy import (
     union_all,
     update,
 )
+from sqlalchemy.dialects.sqlite import Insert
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from spielleiter.league import log, schema
@@ -47,6 +49,9 @@ class Recording(msgspec.Struct, frozen=True):
     details: Any
     stderr1: bytes | None
     stderr2: bytes | None
+
+
+_PAIR: Final = select(*columns_of(Pair, schema.pairs)).where(schema.pairs.c.id == bindparam("id"))
 
 
 # -- pairs ----------------------------------------------------------------------------------------------------------
@@ -84,7 +89,7 @@ def open_pair(
 
 def get_pair(db: Connection, pair_id: int) -> Pair:
     """Return a pair. Raises RefusedError if there is none with this id."""
-    pair = one_row(db, Pair, select(*columns_of(Pair, schema.pairs)).where(schema.pairs.c.id == pair_id))
+    pair = one_row(db, Pair, _PAIR, {"id": pair_id})
     if pair is None:
         raise RefusedError("no-such-pair", "Diese Begegnung gibt es nicht.", "There is no such pair of games.")
     return pair
@@ -153,7 +158,9 @@ def repeat_pair(db: Connection, pair_id: int, now: float) -> Pair:
 
 
 def _void(db: Connection, pair: Pair) -> None:
-    _add_to_results(db, pair, _counts(db, pair), -1)
+    change: Counter[str] = Counter()
+    change.subtract(_counts(pair, db.execute(_GAMES_OF_PAIR, {"pair_id": pair.id})))
+    _add_to_results(db, pair, change)
     db.execute(update(schema.games).where(schema.games.c.pair_id == pair.id).values(is_void=True))
     db.execute(update(schema.pairs).where(schema.pairs.c.id == pair.id).values(state="void"))
 
@@ -167,27 +174,22 @@ def record_game(db: Connection, game: PlayedGame, now: float) -> int | None:
     That is so if it was recorded before, or if the pair is void. The pair is done with its last game.
     """
     pair = get_pair(db, game.pair_id)
-    missing = missing_games(db, game.pair_id)
-    if game.number not in missing:
+    if pair.state != "open" or not 1 <= game.number <= pair.games:
         return None
-    before = _counts(db, pair)
-    versions = schema.versions.c
-    of_pair = select(versions.id, versions.team_id).where(versions.id.in_((pair.first, pair.second)))
-    teams = {row.id: row.team_id for row in db.execute(of_pair)}
-    values = {name: getattr(game, name) for name in PlayedGame.__struct_fields__ if name in schema.games.c}
-    row = values | {
-        "first": pair.first,
-        "second": pair.second,
-        "team1": teams[pair.first],
-        "team2": teams[pair.second],
-        "finished_at": now,
-    }
-    game_id: int = db.execute(insert(schema.games).values(row).returning(schema.games.c.id)).scalar_one()
+    before = db.execute(_GAMES_OF_PAIR, {"pair_id": pair.id}).all()
+    if any(each.number == game.number for each in before):
+        return None
+    teams = {row.id: row.team_id for row in db.execute(_TEAMS_OF, {"first": pair.first, "second": pair.second})}
+    values = {name: getattr(game, name) for name in _REPORTED}
+    values |= {"first": pair.first, "second": pair.second, "finished_at": now}
+    values |= {"team1": teams[pair.first], "team2": teams[pair.second]}
+    game_id: int = db.execute(_ADD_GAME, values).scalar_one()
     kept = {name: getattr(game, name) for name in Recording.__struct_fields__}
-    db.execute(insert(schema.recordings).values(game_id=game_id, **kept))
-    _add_to_results(db, pair, before, -1)
-    _add_to_results(db, pair, _counts(db, pair), 1)
-    if len(missing) == 1:
+    db.execute(_ADD_RECORDING, {"game_id": game_id, **kept})
+    change = Counter(_counts(pair, [*before, game]))
+    change.subtract(_counts(pair, before))
+    _add_to_results(db, pair, change)
+    if len(before) + 1 == pair.games:
         db.execute(update(schema.pairs).where(schema.pairs.c.id == pair.id).values(state="done"))
     return game_id
 
@@ -197,23 +199,21 @@ _OF_PAIR: Final = ("h0", "h1", "h2", "h3", "h4")
 _OF_SINGLE: Final = ("s0", "s1", "s2")
 
 
-def _counts(db: Connection, pair: Pair) -> Mapping[str, int]:
-    """What a pair adds to the results of its pairing, by column."""
+def _counts(pair: Pair, games: Iterable[Any]) -> Mapping[str, int]:
+    """What a pair with these games adds to the results of its pairing, by column."""
     if pair.purpose == "check" or pair.state == "void":
         return {}
-    columns = schema.games.c
     found: Counter[str] = Counter()
     halves = []
-    wanted = (columns.winner, columns.is_counted, columns.offender, columns.points1, columns.points2)
-    for row in db.execute(select(*wanted).where(columns.pair_id == pair.id)):
-        if not row.is_counted:
+    for game in games:
+        if not game.is_counted:
             continue
-        halves.append(1 if row.winner is None else 2 - 2 * row.winner)
+        halves.append(1 if game.winner is None else 2 - 2 * game.winner)
         found[("losses", "draws", "wins")[halves[-1]]] += 1
-        if row.offender is not None:
-            found[("faults1", "faults2")[row.offender]] += 1
-        found["points1"] += row.points1 or 0
-        found["points2"] += row.points2 or 0
+        if game.offender is not None:
+            found[("faults1", "faults2")[game.offender]] += 1
+        found["points1"] += game.points1 or 0
+        found["points2"] += game.points2 or 0
     # a pair of more than two games is as many pairs, and maybe a single game
     for start in range(0, len(halves), 2):
         portion = halves[start : start + 2]
@@ -221,29 +221,42 @@ def _counts(db: Connection, pair: Pair) -> Mapping[str, int]:
     return found
 
 
-def _add_to_results(db: Connection, pair: Pair, counts: Mapping[str, int], sign: int) -> None:
-    if not counts:
-        return
-    results = schema.results
-    is_mirrored = pair.first > pair.second
-    values = {(_MIRRORED[name] if is_mirrored else name): sign * count for name, count in counts.items()}
-    first, second = sorted((pair.first, pair.second))
-    statement = upsert(results).values(first=first, second=second, **values)
-    changed = {name: results.c[name] + statement.excluded[name] for name in values}
-    db.execute(statement.on_conflict_do_update(index_elements=["first", "second"], set_=changed))
-
-
 _MIRRORED: Final = {
     **dict(zip(_OF_PAIR, reversed(_OF_PAIR), strict=True)),
     **dict(zip(_OF_SINGLE, reversed(_OF_SINGLE), strict=True)),
-    "wins": "losses",
-    "draws": "draws",
-    "losses": "wins",
-    "faults1": "faults2",
-    "faults2": "faults1",
-    "points1": "points2",
-    "points2": "points1",
+    "wins": "losses", "draws": "draws", "losses": "wins",
+    "faults1": "faults2", "faults2": "faults1", "points1": "points2", "points2": "points1",
 }
+
+
+def _add_to_results(db: Connection, pair: Pair, change: Mapping[str, int]) -> None:
+    """Add to the results of a pairing, by column for the first and the second version of `pair`."""
+    if any(change.values()):
+        is_mirrored = pair.first > pair.second
+        values = {name: change.get(_MIRRORED[name] if is_mirrored else name, 0) for name in _MIRRORED}
+        first, second = sorted((pair.first, pair.second))
+        db.execute(_ADD_RESULT, {"first": first, "second": second, **values})
+
+
+# The statements of each game are made once: SQLAlchemy takes longer to make them than SQLite to execute them.
+
+
+def _adding_result() -> Insert:
+    statement = upsert(schema.results)
+    added = {name: schema.results.c[name] + statement.excluded[name] for name in _MIRRORED}
+    return statement.on_conflict_do_update(index_elements=["first", "second"], set_=added)
+
+
+_REPORTED: Final = tuple(name for name in PlayedGame.__struct_fields__ if name in schema.games.c)
+_ADD_RESULT: Final = _adding_result()
+_ADD_GAME: Final = insert(schema.games).returning(schema.games.c.id)
+_ADD_RECORDING: Final = insert(schema.recordings)
+_GAMES_OF_PAIR: Final = select(
+    *(schema.games.c[name] for name in ("number", "winner", "is_counted", "offender", "points1", "points2"))
+).where(schema.games.c.pair_id == bindparam("pair_id"))
+_TEAMS_OF: Final = select(schema.versions.c.id, schema.versions.c.team_id).where(
+    schema.versions.c.id.in_((bindparam("first"), bindparam("second")))
+)
 
 
 def pairing_results(db: Connection) -> list[PairingResult]:
@@ -305,7 +318,7 @@ def list_games(
 
 def all_games(db: Connection) -> Iterator[Game]:
     """Yield all games, the oldest first, without having all of them in memory."""
-    rows = db.execute(_games_query().order_by(schema.games.c.id).execution_options(yield_per=_PORTION))
+    rows = db.execute(_GAMES.order_by(schema.games.c.id).execution_options(yield_per=_PORTION))
     for row in rows.mappings():
         yield Game(**row)
 
@@ -360,7 +373,7 @@ def _games_with(db: Connection, ids: Sequence[int]) -> list[Game]:
     """The games with these ids, the newest first."""
     found: list[Game] = []
     for portion in in_portions(ids, _MOST_PARAMETERS):
-        found += all_rows(db, Game, _games_query().where(schema.games.c.id.in_(portion)))
+        found += all_rows(db, Game, _GAMES.where(schema.games.c.id.in_(portion)))
     return sorted(found, key=lambda game: -game.id)
 
 
@@ -375,3 +388,6 @@ def _games_query() -> Select[Any]:
         label = func.coalesce(team.c.name + " v" + cast(version.c.number, String), version.c.name)
         labels.append(label.label(f"label{number}"))
     return select(*own, *labels, pairs.c.purpose, pairs.c.round).select_from(source)
+
+
+_GAMES: Final = _games_query()

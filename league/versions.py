@@ -65,7 +65,7 @@ def add_upload(
     same = one_row(
         db,
         Version,
-        _query()
+        _VERSIONS
         .where(schema.versions.c.team_id == team_id, schema.versions.c.sha256 == digest)
         .where(schema.versions.c.main == main, schema.versions.c.parameters == parameters)
         .where(schema.versions.c.state.in_(_USABLE)),
@@ -174,7 +174,7 @@ def drop_unused_packages(db: Connection) -> None:
 
 def get_version(db: Connection, version_id: int) -> Version:
     """Return a version. Raises RefusedError if there is none with this id."""
-    version = one_row(db, Version, _query().where(schema.versions.c.id == version_id))
+    version = one_row(db, Version, _VERSIONS.where(schema.versions.c.id == version_id))
     if version is None:
         raise RefusedError("no-such-version", "Diese Version gibt es nicht.", "There is no such version.")
     return version
@@ -182,20 +182,20 @@ def get_version(db: Connection, version_id: int) -> Version:
 
 def list_versions(db: Connection, team_id: int | None = None) -> list[Version]:
     """Return the versions of a team, the newest first; without a team those of all, and the anchors."""
-    query = _query().order_by(schema.versions.c.id.desc())
+    query = _VERSIONS.order_by(schema.versions.c.id.desc())
     return all_rows(db, Version, query if team_id is None else query.where(schema.versions.c.team_id == team_id))
 
 
 def active_versions(db: Connection) -> list[Version]:
     """Return the active version of each team that takes part, and the anchors; also those that are paused."""
     is_there = schema.teams.c.is_removed.is_(None) | ~schema.teams.c.is_removed
-    return all_rows(db, Version, _query().where(schema.versions.c.is_active, is_there).order_by(schema.versions.c.id))
+    return all_rows(db, Version, _VERSIONS.where(schema.versions.c.is_active, is_there).order_by(schema.versions.c.id))
 
 
 def playing_versions(db: Connection) -> list[Version]:
     """Return the active versions that are not paused and whose teams are not."""
     is_playing = schema.teams.c.is_paused.is_(None) | ~schema.teams.c.is_paused
-    wanted = _query().where(schema.versions.c.is_active, ~schema.versions.c.is_paused, is_playing)
+    wanted = _VERSIONS.where(schema.versions.c.is_active, ~schema.versions.c.is_paused, is_playing)
     return all_rows(db, Version, wanted.order_by(schema.versions.c.id))
 
 
@@ -204,7 +204,7 @@ def waiting_versions(db: Connection) -> list[Version]:
 
     The one whose team has fewest uploads waiting before it comes first, so that many of one team delay no other.
     """
-    found = all_rows(db, Version, _query().where(schema.versions.c.state == "waiting").order_by(schema.versions.c.id))
+    found = all_rows(db, Version, _VERSIONS.where(schema.versions.c.state == "waiting").order_by(schema.versions.c.id))
     before: dict[int | None, int] = {}
     turns = {}
     for version in found:
@@ -215,7 +215,7 @@ def waiting_versions(db: Connection) -> list[Version]:
 def versions_to_check_fully(db: Connection) -> list[Version]:
     """Return the accepted versions whose full check has not begun: active ones first, then the newest."""
     columns = schema.versions.c
-    wanted = _query().where(columns.state == "accepted", columns.full_check == "waiting", columns.team_id.is_not(None))
+    wanted = _VERSIONS.where(columns.state == "accepted", columns.full_check == "waiting", columns.team_id.is_not(None))
     return all_rows(db, Version, wanted.order_by(columns.is_active.desc(), columns.id.desc()))
 
 
@@ -231,6 +231,10 @@ def _query() -> Select[Any]:
     own = [versions.c[name] for name in Version.__struct_fields__ if name != "team_name"]
     name = func.coalesce(teams.c.name, versions.c.name).label("team_name")
     return select(*own, name).select_from(versions.outerjoin(teams, teams.c.id == versions.c.team_id))
+
+
+_VERSIONS: Final = _query()
+"""All versions; made once, since SQLAlchemy takes longer to make a statement than SQLite to execute it."""
 
 
 # -- checks ---------------------------------------------------------------------------------------------------------
@@ -309,7 +313,7 @@ def _move(db: Connection, version_id: int, old: VersionState, new: VersionState)
 
 def active_version(db: Connection, team_id: int | None) -> Version | None:
     """Return the active version of a team; None if it has none."""
-    return one_row(db, Version, _query().where(schema.versions.c.team_id == team_id, schema.versions.c.is_active))
+    return one_row(db, Version, _VERSIONS.where(schema.versions.c.team_id == team_id, schema.versions.c.is_active))
 
 
 def take_back(db: Connection, team_id: int, version_id: int, now: float) -> Version:
@@ -404,7 +408,7 @@ def _leave(db: Connection, version: Version) -> None:
         return
     _set(db, version.id, is_active=False)
     columns = schema.versions.c
-    usable = _query().where(columns.team_id == version.team_id, columns.state == "accepted")
+    usable = _VERSIONS.where(columns.team_id == version.team_id, columns.state == "accepted")
     if (newest := one_row(db, Version, usable.order_by(columns.number.desc()))) is not None:
         _activate(db, newest)
 

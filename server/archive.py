@@ -51,9 +51,12 @@ MOST_WAITING_BYTES: Final = 32 * 1024 * 1024
 """The maximum size of the waiting lines; a typical line has about 2 KB."""
 LINES_AT_ONCE: Final = 64
 """The number of waiting lines that are written in one call, since all other tasks wait for it."""
-PACKETS_AT_ONCE: Final = 16  # packets of a replay that are encoded without a pause, which takes about as long as a move
+ENCODING_SHARE: Final = 0.1  # of the time while there are replays to encode; games do not end faster than that
+LEAST_ENCODING: Final = 0.0002  # seconds of encoding between two turns of the others; about as long as a move takes
+MOST_ENCODING: Final = 0.005  # the same, however long the others have taken
 BATCH_DELAY: Final = 0.25  # seconds that a replay waits for others, so that one thread writes them together
-BATCH_BYTES: Final = 2 * 1024 * 1024  # encoded replays are written when they are as large; each has about 600 KiB
+BATCH_BYTES: Final = 1024 * 1024  # encoded replays are written when they are as large; each has about 600 KiB
+BATCH_BYTES_BEHIND: Final = 4 * 1024 * 1024  # the same while games end faster than they are written
 LEFTOVER_AGE: Final = 3600.0  # seconds; no server takes so long to write a replay
 RETRY_INTERVAL: Final = 1.0  # seconds between attempts to write results that wait
 MOST_RECENT_BYTES: Final = 100 * 1024 * 1024
@@ -241,7 +244,7 @@ class _Replay(Struct, frozen=True):
     line: ResultLine
 
 
-def _save(encoded: Sequence[tuple[_Replay, bytes]]) -> list[tuple[Path | None, Exception | None]]:
+def _save(encoded: Sequence[tuple[_Replay, bytearray]]) -> list[tuple[Path | None, Exception | None]]:
     """Write replays and the files beside them; runs in a thread.
 
     Return for each replay its path, None if it could not be written, and the error of either file.
@@ -306,6 +309,10 @@ class Archive:
         self._now = now
         self._reserved_paths: set[Path] = set()
         self._waiting: list[_Replay] = []
+        self._pause_at = 0.0
+        """The instant from which encoding has to let the other tasks run."""
+        self._is_behind = False
+        """Whether replays were left for the next batch, which is written without a delay."""
         self._is_writing = False
         self._has_work = trio.Event()
         self._is_finishing = trio.Event()
@@ -406,27 +413,24 @@ class Archive:
 
     async def _write_waiting(self) -> None:
         """Wait for replays, and a moment longer for others; then encode and write them together."""
-        await self._has_work.wait()
-        with trio.move_on_after(BATCH_DELAY):
-            await self._is_finishing.wait()
+        if not self._is_behind:
+            await self._has_work.wait()
+            with trio.move_on_after(BATCH_DELAY):
+                await self._is_finishing.wait()
         start = trio.current_time()
-        encoded: list[tuple[_Replay, bytes]] = []
+        encoded: list[tuple[_Replay, bytearray]] = []
         size = 0
-        while self._waiting and size < BATCH_BYTES:
+        most = BATCH_BYTES_BEHIND if self._is_behind else BATCH_BYTES
+        while self._waiting and size < most:
             replay = self._waiting.pop(0)
             try:
-                pieces = []
-                for number, piece in enumerate(replay_pieces(replay.dialect, replay.room, replay.record), 1):
-                    pieces.append(piece)
-                    if number % PACKETS_AT_ONCE == 0:
-                        await trio.lowlevel.checkpoint()
-                await trio.lowlevel.checkpoint()
-                content = b"".join(pieces)
+                content = await self._encode(replay)
                 size += len(content)
                 encoded.append((replay, content))
             except Exception as error:
                 self._fail(replay, error)
-        if not self._waiting and not self._is_finishing.is_set():
+        self._is_behind = bool(self._waiting)
+        if not self._is_behind and not self._is_finishing.is_set():
             self._has_work = trio.Event()
         if encoded:
             outcomes = await trio.to_thread.run_sync(_save, encoded)
@@ -442,6 +446,17 @@ class Archive:
             await self._remove_old(self._most_games)
             with trio.move_on_after(_REST * (trio.current_time() - start)):
                 await self._is_finishing.wait()
+
+    async def _encode(self, replay: _Replay) -> bytearray:
+        """Return the bytes of a replay."""
+        content = bytearray()
+        for piece in replay_pieces(replay.dialect, replay.room, replay.record):
+            content += piece
+            if (paused := trio.current_time()) >= self._pause_at:
+                await trio.lowlevel.checkpoint()
+                now = trio.current_time()
+                self._pause_at = now + min(max(LEAST_ENCODING, ENCODING_SHARE * (now - paused)), MOST_ENCODING)
+        return content
 
     async def _remove_old(self, most_games: int) -> None:
         assert self._replay_directory is not None

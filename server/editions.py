@@ -59,6 +59,7 @@ _EARLY_2021: Final = _DOCUMENTED.evolve(joins_reserved_together=True)
 _RELEASE_2027: Final = _DOCUMENTED.evolve(
     ends_players_streams=False,
     ends_idle_players=True,
+    observing_sends_state=False,
     answers_end_tag=False,
     keeps_refused=True,
     ending_faults=frozenset({Fault.BAD_SLOTS, Fault.UNKNOWN_GAME_TYPE, Fault.NO_ROOM_ID, Fault.INCOMPLETE_MOVE}),

@@ -114,7 +114,7 @@ def _parts(replay: Path) -> tuple[str, str]:
     return replay.name.removesuffix(suffix), suffix
 
 
-def save_replay(path: Path, content: bytes) -> Path:
+def save_replay(path: Path, content: bytes | bytearray) -> Path:
     """Write `content` to the file at `path`, or to its first free alternative; return the path. Raises OSError.
 
     It makes few system calls, since each of them passes the interpreter from this thread to the event loop and back.
@@ -182,7 +182,7 @@ def remove_oldest(directory: Path, most_games: int, most_bytes: int) -> None:
             replay.unlink(missing_ok=True)
 
 
-def _write_file(path: Path, content: bytes, *, is_synced: bool) -> None:
+def _write_file(path: Path, content: bytes | bytearray, *, is_synced: bool) -> None:
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0) | getattr(os, "O_CLOEXEC", 0)
     try:
         descriptor = os.open(path, flags, 0o666)

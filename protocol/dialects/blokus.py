@@ -400,7 +400,7 @@ Write: TypeAlias = Callable[[Memento, BlokusState, Dialect, str], Sequence[bytes
 """Writes some children of the element `state` in pieces, each child on a line of its own that begins with the indent
 (the last argument)."""
 
-_CACHED_LISTS: Final = 4096
+_CACHED_LISTS: Final = 512  # of about 1 KiB; most of what hits is from the first rounds of games
 _CACHED_INDENTS: Final = 8
 _CACHED_OFFSETS: Final = 256  # more than there are pieces in all orientations
 

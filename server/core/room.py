@@ -472,9 +472,9 @@ class Room:
         self.record: list[RoomData] = []
         """The contents of the replay: every position once, errors, and the result."""
         self.moves: list[Move] = []
+        """The moves that were played in this room, each of which led to the next position of the record."""
         self.thinking: dict[int, tuple[Seat, Thinking]] = {}
         """By the number of a move, from 0: what the program in that seat has said about it, where a match tells it."""
-        """The moves that were played in this room, each of which led to the next position of the record."""
         self._host = host
         self._publish = host.publish
         self._texts = edition.dialect.texts

@@ -432,12 +432,6 @@ KNOWN: Final = (
         ends=False,
     ),
     Known(
-        "| `observe` during a game | `observed`, then the state | `observed` |",
-        lambda case: "<observe " in case.step.text and case.ours[:-1] == case.theirs and "<<memento" in case.ours[-1],
-        _THIS_YEAR,
-        ends=False,
-    ),
-    Known(
         "| a packet that is not a move is answered with its name |",
         lambda case: [each.replace("MoveRequest@ADDRESS", "MoveRequest") for each in case.theirs] == case.ours,
         _THIS_YEAR,

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import trio
+import trio.testing
 from msgspec import structs
 
 from spielleiter.server import archive as module
@@ -277,6 +278,31 @@ async def test_recent_games_that_cannot_be_counted_are_reported(
         archive.finish()
     assert published == [events.ReplayFailed("", str(tmp_path), "not for you")]
     assert kept_in(tmp_path) == {STEM: "room"}
+
+
+async def test_replays_that_have_piled_up_are_written_without_another_delay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mock_clock: trio.testing.MockClock
+) -> None:
+    monkeypatch.setattr(module, "BATCH_BYTES", 1)  # each game is a batch
+    stream, saved, are_saved = events.EventStream(), 0, trio.Event()
+
+    def note(_event: events.ServerEvent) -> None:
+        nonlocal saved
+        saved += 1
+        if saved == 3:
+            are_saved.set()
+
+    stream.subscribe(note, [events.ReplaySaved])
+    archive = Archive(tmp_path, None, choose_editions({}, {}), stream, lambda: NOON)
+    async with trio.open_nursery() as nursery:
+        await nursery.start(archive.run)
+        for _ in range(3):
+            archive.game_ended(ENDED)
+        await trio.testing.wait_all_tasks_blocked()
+        assert saved == 0
+        mock_clock.jump(module.BATCH_DELAY)
+        await are_saved.wait()
+        archive.finish()
 
 
 @pytest.mark.parametrize(("is_full", "number"), [(True, errno.EIO), (False, errno.EIO), (False, errno.EINVAL)])

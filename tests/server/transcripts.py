@@ -14,15 +14,19 @@ import random
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import trio
+from msgspec.structs import replace
 
-from spielleiter.game.api import Game, State
+from spielleiter.game.api import Game, State, package_of
 from spielleiter.protocol.dialect import Dialect
 from spielleiter.protocol.messages import Memento, RoomMessage
 from spielleiter.protocol.packet_reader import parse_element
 from spielleiter.server.app import Server
+from spielleiter.server.core.policy import Edition
 from tests.server.wires import StreamWire
 
 _LINE = re.compile(r"\s*([0-9.]+)\s+(\S+)\s+(->|<-)\s{1,2}(.*)", re.DOTALL)
@@ -30,6 +34,7 @@ _UUID = re.compile(rb"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{1
 _PACKET = re.compile(rb"\n  <(?!/)|\n</protocol>|<protocol/>")
 _MEMENTO = re.compile(rb'<data class="memento">.*</data>', re.DOTALL)
 _TURN = re.compile(rb'<state class="[^"]*"[^>]*? turn="(\d+)"')
+_EXACT_START = "# start: "
 _CUT = re.compile(rb"<<memento turn=(\d+), (\d+) bytes>>")
 
 CONNECTS, CLOSES, STREAM_ENDS, STAYS_OPEN, RESETS = (
@@ -62,11 +67,19 @@ def _unescape(match: re.Match[str]) -> str:
     return codecs.decode("\\" + code, "unicode_escape")
 
 
-def read_transcript(path: Path) -> list[Line]:
+class Transcript(list[Line]):
+    """The lines of a recording; `exact_start` is the first position with everything hidden, if the recording has it."""
+
+    exact_start: str | None = None
+
+
+def read_transcript(path: Path) -> Transcript:
     raw = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
-    lines = []
+    lines = Transcript()
     for text in raw.decode().split("\n"):
-        if text and not text.startswith("#"):
+        if text.startswith(_EXACT_START):
+            lines.exact_start = text.removeprefix(_EXACT_START)
+        elif text and not text.startswith("#"):
             match = _LINE.fullmatch(text)
             assert match is not None, text
             lines.append(Line(float(match[1]), match[2], match[3] == "->", match[4]))
@@ -219,6 +232,21 @@ class FixedStart:
 
     def resume(self, state: State) -> State:
         return self._game.resume(state)
+
+
+def with_recorded_start(edition: Edition, lines: Transcript) -> Edition:
+    """Return the edition with games that all begin as the recorded one; unchanged if the recording shows no position.
+
+    What a game hides is added by `with_hidden` of `tests.game.PACKAGE.hidden`.
+    """
+    state = first_position(lines, edition.dialect)
+    if state is None:
+        return edition
+    state = edition.game.resume(state)
+    hidden = f"tests.game.{package_of(state)}.hidden"
+    if lines.exact_start is not None and find_spec(hidden):
+        state = import_module(hidden).with_hidden(state, lines.exact_start)
+    return replace(edition, rules=FixedStart(edition.game, state))
 
 
 def first_position(lines: list[Line], dialect: Dialect) -> State | None:

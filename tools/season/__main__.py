@@ -3,7 +3,6 @@
 import gzip
 import json
 from collections.abc import Iterable
-from importlib import import_module
 from pathlib import Path
 
 import click
@@ -80,7 +79,7 @@ def perft(release: Path, depth: int, seed: int) -> None:
 @click.option("--wrong", type=click.IntRange(0), default=40, show_default=True, help="Games with an illegal move.")
 @click.option("--seed", type=click.IntRange(0), default=1, show_default=True)
 @click.option("--only", default="", help="Conversations whose name begins with this.")
-@click.option("--player", nargs=2, metavar="EDITION STRATEGY", help="Our player for team TWO in the whole games.")
+@click.option("--player", nargs=2, metavar="EDITION STRATEGY", help="Whole games: ours is TWO, the release's ONE.")
 def record(
     release: Path, out: Path, games: int, wrong: int, seed: int, only: str, player: tuple[str, str] | None
 ) -> None:
@@ -106,12 +105,9 @@ def _edition(name: str) -> Edition:
 @season.command()
 @click.argument("edition")
 @click.argument("recordings", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--hidden", metavar="MODULE:FUNCTION", help="Adds what is hidden in the first position of a recording.")
-def compare(edition: str, recordings: Path, hidden: str) -> None:
+def compare(edition: str, recordings: Path) -> None:
     """Replay RECORDINGS of an official server against our EDITION, and print where the answers differ."""
-    module, _, function = (hidden or "").partition(":")
-    with_hidden = getattr(import_module(module), function) if module else None
-    for line in compare_recordings(_edition(edition), recordings, with_hidden):
+    for line in compare_recordings(_edition(edition), recordings):
         click.echo(line)
 
 

@@ -21,6 +21,6 @@ class OurPlayer:
         message = self._edition.dialect.decode(packet, is_from_server=True)
         assert isinstance(message, RoomMessage)
         assert isinstance(message.data, Memento)
-        move = self._choose(self._edition.game.resume(message.data.state))
+        move = self._choose(message.data.state)  # not resumed: a client knows no more than the wire shows
         text = self._edition.dialect.encode(RoomMessage("x", MoveData(move))).decode()
         return re.sub(r"\n\s*", "", text[text.index("<data") : text.index("</room>")])

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import trio
@@ -38,6 +38,14 @@ class Server:
         while (line := self._process.stdout.readline()) != "seeded\n":
             if not line or line.startswith("not seeded"):
                 raise ConnectionError(f"the server takes no seed: {line.strip() or 'it has ended'}")
+
+    def is_busy(self) -> bool:
+        """Whether a thread of it runs or waits for a processor. Always false where the system does not say it."""
+        for task in Path(f"/proc/{self._process.pid}/task").glob("*/stat"):
+            with suppress(OSError):  # the thread has ended
+                if task.read_text("utf-8").rpartition(")")[2].split()[0] == "R":
+                    return True
+        return False
 
 
 @contextmanager
@@ -158,6 +166,7 @@ class _Recorder:
                 transcript,
                 random.Random(seed),
                 make_start,
+                self._server.is_busy,
                 self._player(seed) if self._player and scenario is whole_game else None,
             )
             try:

@@ -21,6 +21,8 @@ class Rules:
     XML: a state as on the wire, a move as `<data class="move">…</data>`.
     """
 
+    _used = ""
+
     def __init__(self, process: "subprocess.Popen[str]") -> None:
         self._process = process
 
@@ -37,7 +39,9 @@ class Rules:
 
     def use(self, name: str) -> None:
         """Go to another position, which keeps its place under this name."""
-        self.ask("use", name)
+        if name != self._used:
+            self.ask("use", name)
+            self._used = name
 
     def start(self, seed: int) -> None:
         """Begin a new game whose random start is drawn from the seed."""

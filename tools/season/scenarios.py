@@ -20,6 +20,7 @@ async def whole_game(table: Table) -> None:
     """A prepared game, observed; both seats play legal moves to the end"""
     await table.begin()
     await table.play_to_end()
+    await table.admin.wait_for("<left")
 
 
 async def whole_game_join(table: Table) -> None:

@@ -16,6 +16,8 @@ _PAUSE = 0.2
 _PAUSES = 6
 """Nothing more is expected after so many pauses of so many seconds in which nothing came. Between two of them all that
 has arrived is read: one long pause could pass while this process does something else."""
+_BUSY_PAUSES = 50
+"""And after so many while the server has something to do, perhaps for another conversation."""
 _HANG = 60.0
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _ADDRESS = re.compile(r"(?<=\w@)[0-9a-f]{5,8}\b")
@@ -151,8 +153,9 @@ class Table:
 
     `nursery` has the tasks that read; the server listens on `port` of this machine. `door` is held while a connection
     begins or ends, since the releases keep their connections in a list without a lock; `start` from `make_start`, which
-    gives server and rules the same seed for the next game, until the server has made that game. `rng` chooses moves;
-    those of team TWO are chosen by `ours`, if it is given, from a state, both as XML.
+    gives server and rules the same seed for the next game, until the server has made that game. `is_busy` says whether
+    the server has something to do. `rng` chooses moves. If `ours` is given, it chooses those of team TWO, from a state,
+    both as XML, and team ONE plays as the release's own player.
     """
 
     def __init__(
@@ -166,6 +169,7 @@ class Table:
         transcript: Transcript,
         rng: random.Random,
         make_start: Callable[[], None],
+        is_busy: Callable[[], bool],
         ours: Callable[[str], str] | None = None,
     ) -> None:
         self._nursery = nursery
@@ -174,6 +178,7 @@ class Table:
         self._start = start
         self._rules = rules
         self._make_start = make_start
+        self._is_busy = is_busy
         self.game_type = game_type
         self.transcript = transcript
         self.rng = rng
@@ -212,11 +217,12 @@ class Table:
 
     async def settle(self) -> None:
         """Wait until the server has said all that it has to say."""
-        quiet = 0
-        while quiet < _PAUSES:
+        quiet = 0.0
+        while quiet < 1:
             before = self.transcript.latest
             await trio.sleep(_PAUSE)
-            quiet = quiet + 1 if self.transcript.latest == before else 0
+            step = 1 / (_BUSY_PAUSES if self._is_busy() else _PAUSES)
+            quiet = quiet + step if self.transcript.latest == before else 0.0
 
     async def leave(self) -> None:
         """End the conversation: wait for silence, note which streams are open, and close them one after another."""
@@ -296,6 +302,8 @@ class Table:
         if self._ours and position["team"] == "TWO":
             return self._ours(position["state"])
         moves: list[str] = rules.sensible_moves() or rules.moves(200)["moves"]
+        if self._ours:
+            return self.rng.choice(moves)  # as the release's own player
         tried = self.rng.sample(moves, min(6, len(moves)))
         counts = rules.foresee(tried)
         return self.rng.choice([move for move, count in zip(tried, counts, strict=True) if 2 * count >= max(counts)])

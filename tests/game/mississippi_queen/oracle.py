@@ -13,19 +13,10 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias
 from xml.etree import ElementTree as ET
 
-from msgspec.structs import replace
-
 from spielleiter.game.mississippi_queen import (
-    Direction,
-    Field,
-    Hex,
     MississippiQueenMistake,
     MississippiQueenMove,
     MississippiQueenState,
-    Pier,
-    River,
-    Segment,
-    Terrain,
 )
 from spielleiter.protocol.dialect import Reading
 from spielleiter.protocol.dialects.mississippi_queen_2024 import MISSISSIPPI_QUEEN_2024 as DIALECT
@@ -33,11 +24,11 @@ from spielleiter.protocol.dialects.mississippi_queen_2024 import read_memento, r
 from spielleiter.protocol.messages import Memento, MoveData
 from spielleiter.protocol.values import UnreadableError
 from spielleiter.protocol.writer import element
+from tests.game.mississippi_queen.hidden import with_hidden
 
 Line: TypeAlias = dict[str, Any]
 
 DATA: Final = Path(__file__).parent / "data"
-_JAVA_FIELD: Final = "sc.plugin2024.Field_-"
 _UNREADABLE: Final = "com.thoughtworks.xstream."
 
 NAMES: Final = {
@@ -105,21 +96,7 @@ def parse_seen_state(text: str) -> MississippiQueenState:
 
 def parse_state(line: Line) -> MississippiQueenState:
     """Return the first position of a game, with its whole river."""
-    seen = parse_seen_state(line["state"])
-    exact = ET.fromstring(line["exact"])
-    segments = []
-    for each in exact.iterfind("board/segments/*"):
-        columns = tuple(tuple(_field(field) for field in column) for column in each.iterfind("fields/*"))
-        center = Hex(*(int(each.findtext(f"center/{name}", "")) for name in "qr"))
-        segments.append(Segment(Direction[each.findtext("direction", "")], center, columns))
-    return replace(seen, river=River(tuple(segments), seen.river.visible, segments[seen.river.visible].direction))
-
-
-def _field(field: ET.Element) -> Field:
-    name = field.tag.removeprefix(_JAVA_FIELD)
-    if name == "PASSENGER":
-        return Pier(Direction[field.findtext("direction", "")], int(field.findtext("passenger", "")))
-    return Terrain[name]
+    return with_hidden(parse_seen_state(line["state"]), line["exact"])
 
 
 def state_text(state: MississippiQueenState) -> str:

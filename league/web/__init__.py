@@ -1,0 +1,1 @@
+"""The pages of a league: for spectators, teams and the teacher, and the addresses that the command `upload` uses."""

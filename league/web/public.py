@@ -1,0 +1,277 @@
+"""The pages that everybody with a session sees: table, games, a game, a team, the final, the big screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sqlalchemy import Connection
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Route
+
+from spielleiter.league.games import get_game, get_recording, list_games
+from spielleiter.league.model import Game, RatingOfDay, Role, Team, Version
+from spielleiter.league.rating_history import rating_history
+from spielleiter.league.stages import bracket
+from spielleiter.league.teams import get_team, list_teams
+from spielleiter.league.versions import list_versions
+from spielleiter.league.web.visits import Visit, Visits
+from spielleiter.match.verdict import Verdict
+from spielleiter.viewer.web.answers import EventStreamResponse, SendFrame, WebError, frame
+
+EVERYBODY: Final[tuple[Role, ...]] = ("teacher", "team", "spectator")
+GAMES_ON_PAGE: Final = 50
+GAMES_OF_TEAM: Final = 20
+GAMES_FOR_REASONS: Final = 200
+"""The number of the newest games of a team whose losses are counted by their reasons."""
+ROWS_ON_BEAMER: Final = 16
+OUTPUT_BYTES: Final = 256 * 1024
+"""The most of a program's standard error that a page shows: the end of it."""
+
+VERDICTS: Final = {
+    "": ("auf dem Brett verloren", "lost on the board"),
+    Verdict.NO_START: ("das Programm startet nicht", "the program does not start"),
+    Verdict.NEVER_JOINS: ("das Programm meldet sich nicht an", "the program never joins"),
+    Verdict.NONSENSE: ("unverständliche Anmeldung", "the program speaks nonsense"),
+    Verdict.DIES: ("das Programm hat sich mitten im Spiel beendet", "the program ended during the game"),
+    Verdict.CRASH: ("das Programm ist abgestürzt", "the program crashed"),
+    Verdict.LEAVES: ("das Programm hat die Verbindung geschlossen", "the program closed its connection"),
+    Verdict.TAMPERS: ("das Programm hat seine Aufsicht gestört", "the program tampered with its supervisor"),
+    Verdict.TIMEOUT: ("Zeit überschritten", "too late"),
+    Verdict.HANGS: ("kein Zug bis zum Ende der Zeit", "no move at all in time"),
+    Verdict.ILLEGAL_MOVE: ("Zug gegen die Regeln", "illegal move"),
+    Verdict.BAD_MESSAGE: ("unverständliche Nachricht", "bad message"),
+}
+"""Why a game was lost, in both languages, by its verdict; empty: without a fault."""
+
+
+def public_routes(visits: Visits) -> list[BaseRoute]:
+    """Return the routes of these pages."""
+    database = visits.database
+
+    async def table(request: Request) -> Response:
+        """Ranks, ratings and points of all teams."""
+        visit = await visits.open(request, *EVERYBODY)
+        rows = visit.director.standings.rows
+        teams = await database.read(list_teams)
+        playing = {row.team_id for row in rows}
+        resting = [team for team in teams if team.id not in playing]
+        return visit.page("table", rows=rows, resting=resting, waiting=len(visit.director.queue))
+
+    async def games(request: Request) -> Response:
+        """The newest games, `?team=N` of one team, `?before=N` older ones."""
+        visit = await visits.open(request, *EVERYBODY)
+        team_id, before = _number(request, "team"), _number(request, "before")
+        found, teams = await database.read(_games_and_teams, team_id, before)
+        here = f"/games?team={team_id}" if team_id is not None else "/games?"
+        team = next((each for each in teams if each.id == team_id), None)
+        say = visit.words.say
+        return visit.page(
+            "games",
+            games=found,
+            teams=teams,
+            chosen=team_id,
+            title=say("Alle Spiele", "All games") if team is None else say("Spiele: {n}", "Games: {n}", n=team.name),
+            older=f"{here}&before={found[-1].id}" if len(found) == GAMES_ON_PAGE else "",
+            newest=here if before is not None else "",
+        )
+
+    async def game(request: Request) -> Response:
+        """One game: its result, the replay, and the standard error of the own program."""
+        visit = await visits.open(request, *EVERYBODY)
+        game_id = request.path_params["game"]
+        found = await database.read(get_game, game_id)
+        recording = await database.read(get_recording, game_id)
+        outputs = []
+        if recording is not None:
+            sides = (
+                (found.team1, found.label1, recording.stderr1, found.machine1),
+                (found.team2, found.label2, recording.stderr2, found.machine2),
+            )
+            outputs = [
+                (label, _shown_lines(stderr)) for team_id, label, stderr, _ in sides if visit.may_see_inside(team_id)
+            ]
+        return visit.page(
+            "game",
+            game=found,
+            reason=_reason_for(visit, found),
+            has_replay=recording is not None and recording.replay is not None,
+            may_watch=visit.may_watch(found.team1, found.team2),
+            outputs=outputs,
+        )
+
+    async def team(request: Request) -> Response:
+        """One team: its place, its history and games; for itself and the teacher, its versions with their faults."""
+        visit = await visits.open(request, *EVERYBODY)
+        team_id = request.path_params["team"]
+        found = await database.read(_team_page, team_id)
+        row = next((row for row in visit.director.standings.rows if row.team_id == team_id), None)
+        waiting = {check.version_id: place for place, check in enumerate(visit.director.queue, 1)}
+        is_inside = visit.may_see_inside(team_id)
+        shown = [version for version in found.versions if is_inside or version.state == "accepted"]
+        return visit.page(
+            "team",
+            team=found.team,
+            row=row,
+            versions=shown,
+            waiting=waiting,
+            games=found.games[:GAMES_OF_TEAM],
+            losses=losses_by_reason(found.games, team_id),
+            chart=rating_chart(found.history),
+            verdict=lambda verdict: visit.words.say(*VERDICTS.get(verdict, (verdict, verdict))),
+            is_own=visit.team_id == team_id,
+            is_inside=is_inside,
+        )
+
+    async def final(request: Request) -> Response:
+        """The rounds of the final."""
+        visit = await visits.open(request, *EVERYBODY)
+        return visit.page("final", final=await database.read(bracket))
+
+    async def beamer(request: Request) -> Response:
+        """The table, games that are being played and the final in turn, on a big screen."""
+        visit = await visits.open(request, *EVERYBODY)
+        final = await database.read(bracket) if visit.settings.stage in {"final", "over"} else None
+        rows = [row for row in visit.director.standings.rows if row.team_id is not None]
+        return visit.page("beamer", rows=rows[:ROWS_ON_BEAMER], left=len(rows[ROWS_ON_BEAMER:]), final=final)
+
+    async def changes(request: Request) -> Response:
+        """Server-sent events: `changed`, whenever a page may show something new."""
+        await visits.open(request, *EVERYBODY)
+        versions = visits.director.changed
+
+        async def write(send_frame: SendFrame) -> None:
+            version = versions.newest
+            while True:
+                version = await versions.newer_than(version, send_frame)
+                await send_frame(frame("changed", version))
+
+        return EventStreamResponse(write, lambda: None)
+
+    return [
+        Route("/", table),
+        Route("/games", games),
+        Route("/games/{game:int}", game),
+        Route("/teams/{team:int}", team),
+        Route("/final", final),
+        Route("/beamer", beamer),
+        Route("/api/changes", changes),
+    ]
+
+
+def _number(request: Request, name: str) -> int | None:
+    text = request.query_params.get(name, "")
+    if not text:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise WebError(400, f"{name} muss eine Zahl sein.", f"{name} must be a number.")
+    return int(text)
+
+
+def _games_and_teams(db: Connection, team_id: int | None, before: int | None) -> tuple[list[Game], list[Team]]:
+    return list_games(db, team_id=team_id, before=before, limit=GAMES_ON_PAGE), list_teams(db)
+
+
+def _shown_lines(stderr: bytes | None) -> list[str]:
+    text = (stderr or b"")[-OUTPUT_BYTES:].decode("utf-8", "replace")
+    return [line.expandtabs(4) for line in text.splitlines()]
+
+
+def _reason_for(visit: Visit, game: Game) -> str:
+    """Return why a game ended: whoever may not see inside the offender's program learns no more than the kind."""
+    offender = None if game.offender is None else (game.team1, game.team2)[game.offender]
+    if game.offender is not None and not visit.may_see_inside(offender):
+        name = (game.label1, game.label2)[game.offender]
+        return visit.words.say(
+            "Das Spiel endete durch einen Fehler von {name}.", "The game ended by a fault of {name}.", name=name
+        )
+    return visit.words.say(game.reason_de, game.reason_en)
+
+
+@dataclass(frozen=True, slots=True)
+class _TeamPage:
+    team: Team
+    versions: list[Version]
+    games: list[Game]
+    history: list[RatingOfDay]
+
+
+def _team_page(db: Connection, team_id: int) -> _TeamPage:
+    team, versions = get_team(db, team_id), list_versions(db, team_id)
+    history = rating_history(db, [version.id for version in versions])
+    return _TeamPage(team, versions, list_games(db, team_id=team_id, limit=GAMES_FOR_REASONS), history)
+
+
+@dataclass(frozen=True, slots=True)
+class LossReason:
+    """Why a team has lost games: `verdict` as in a match, or empty for games that it lost on the board."""
+
+    verdict: str
+    count: int
+    newest: int
+    """The id of the newest of these games."""
+
+
+def losses_by_reason(games: Sequence[Game], team_id: int) -> list[LossReason]:
+    """Return the reasons of a team's lost games, the most frequent first; `games` are the newest first."""
+    found: dict[str, list[int]] = {}
+    for game in games:
+        own = 0 if game.team1 == team_id else 1
+        if game.is_void or not game.is_counted or game.winner is None or game.winner == own:
+            continue
+        found.setdefault(game.verdict if game.offender == own else "", []).append(game.id)
+    return sorted((LossReason(reason, len(ids), ids[0]) for reason, ids in found.items()), key=lambda each: -each.count)
+
+
+# -- the history of a rating ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """The ratings of a team by day, as points of a picture."""
+
+    line: str
+    """The coordinates of the points."""
+    band: str
+    """The coordinates around all intervals."""
+    dots: list[tuple[float, float, RatingOfDay]]
+    scale: list[tuple[float, float]]
+    """Ratings with their vertical coordinates."""
+    days: list[RatingOfDay]
+
+
+WIDTH: Final = 640
+HEIGHT: Final = 200
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 12, 12, 24
+
+
+def rating_chart(history: Sequence[RatingOfDay]) -> Chart | None:
+    """Return the picture of the ratings; None if there are none.
+
+    On a day on which two versions played, the newer one counts.
+    """
+    by_day = {each.day: each for each in sorted(history, key=lambda each: (each.day, each.version_id))}
+    days = list(by_day.values())
+    if not days:
+        return None
+    low, high = min(each.low for each in days), max(each.high for each in days)
+    step = next(step for step in (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10**6) if (high - low) / step <= 4)
+    low, high = low // step * step, -(-high // step) * step
+    high = max(high, low + step)
+
+    def x(index: int) -> float:
+        return round(_LEFT + (WIDTH - _LEFT - _RIGHT) * (index / (len(days) - 1) if len(days) > 1 else 0.5), 1)
+
+    def y(rating: float) -> float:
+        return round(_TOP + (HEIGHT - _TOP - _BOTTOM) * (high - rating) / (high - low), 1)
+
+    dots = [(x(index), y(each.rating), each) for index, each in enumerate(days)]
+    upper = [f"{x(index)},{y(each.high)}" for index, each in enumerate(days)]
+    lower = [f"{x(index)},{y(each.low)}" for index, each in enumerate(days)]
+    count = round((high - low) / step)
+    scale = [(low + step * number, y(low + step * number)) for number in range(count + 1)]
+    return Chart(
+        " ".join(f"{left},{top}" for left, top, _ in dots), " ".join([*upper, *reversed(lower)]), dots, scale, days
+    )

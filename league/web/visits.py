@@ -1,0 +1,283 @@
+"""Who asks for a page, what that person may do, and the page that is sent back.
+
+Invariants: a session is a random token in a cookie that scripts cannot read and that requests of other sites do not
+bring along; of requests that change something, a form token comes with the body or in a header as well. What templates
+print is escaped, and no page has scripts or styles but those of this site.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
+from urllib.parse import parse_qsl, quote
+
+from sqlalchemy import Connection
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from spielleiter.league.accounts import (
+    IDLE_SECONDS,
+    Accounts,
+    NewSession,
+    end_session,
+    find_session,
+    is_form_token,
+    must_touch,
+    touch_session,
+)
+from spielleiter.league.database import Database
+from spielleiter.league.log import list_messages
+from spielleiter.league.model import Message, Role, Session
+from spielleiter.league.settings import LeagueSettings, load_settings
+from spielleiter.league.web.parts import Director
+from spielleiter.match.reports.rendering import render
+from spielleiter.viewer.web.answers import WebError
+from spielleiter.viewer.web.bodies import body_of
+
+Language = Literal["de", "en"]
+LANGUAGES: Final[tuple[Language, ...]] = ("de", "en")
+
+TOKEN_FIELD: Final = "form_token"  # noqa: S105 - the name of a field
+TOKEN_HEADER: Final = "x-form-token"  # noqa: S105 - the name of a header
+FORM_BYTES: Final = 128 * 1024
+"""The largest form: the names of all teams of a school."""
+_LANGUAGE_COOKIE: Final = "spielleiter_language"
+_YEAR: Final = 365 * 86_400
+_MESSAGE_SECONDS: Final = 14 * 86_400.0
+"""How long a message of the teacher stands on all pages."""
+_TEMPLATES: Final = "league/web/templates"
+_FORM: Final = "application/x-www-form-urlencoded"
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+_HEADERS: Final = {
+    "content-security-policy": POLICY,
+    # with the policy of other pages, browsers would not say where a form comes from
+    "referrer-policy": "same-origin",
+}
+_FORBIDDEN: Final = WebError(
+    403, "Das ist dir nicht erlaubt; melde dich anders an.", "You are not allowed to; log in as somebody else."
+)
+_STALE_FORM: Final = WebError(
+    403,
+    "Dieses Formular gehört nicht zu deiner Anmeldung; lade die Seite neu und versuche es noch einmal.",
+    "This form does not belong to your session; load the page again and try once more.",
+)
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+class LoginNeededError(Exception):
+    """Nobody has logged in, and the page is not for everybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Puts texts, numbers and times into one language."""
+
+    language: Language
+
+    def say(self, de: str, en: str, **values: Any) -> str:
+        """Return the text of the language, with ``{name}`` replaced by the value of this name."""
+        text = de if self.language == "de" else en
+        return text.format(**values) if values else text
+
+    def number(self, value: float, digits: int = 0) -> str:
+        """Return a number with separators of thousands."""
+        text = f"{round(value, digits) + 0:,.{digits}f}".replace("-", "−")  # + 0: there is no −0
+        return text.translate(str.maketrans(",.", ".,")) if self.language == "de" else text
+
+    def signed(self, value: float) -> str:
+        """Return a whole number with its sign; ±0 for none."""
+        rounded = round(value)
+        return "±0" if rounded == 0 else ("+" if rounded > 0 else "") + self.number(rounded)
+
+    def moment(self, seconds: float) -> str:
+        """Return a time in this machine's zone, by its date and to the minute."""
+        at = datetime.fromtimestamp(seconds, UTC).astimezone()
+        if self.language == "de":
+            return f"{at.day}.{at.month}.{at.year}, {at:%H:%M}"
+        return f"{at.day} {_MONTHS[at.month - 1]} {at.year}, {at:%H:%M}"
+
+    def duration(self, seconds: float) -> str:
+        """Return a time to wait, in the unit that fits."""
+        if seconds < 100:
+            return f"{round(seconds)} s"
+        return f"{round(seconds / 60)} min" if seconds < 5400 else self.number(seconds / 3600, 1) + " h"
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One request: who asks, in which language, and what every page needs.
+
+    `session` is None if nobody has logged in.
+    """
+
+    request: Request
+    session: Session | None
+    settings: LeagueSettings
+    messages: list[Message]
+    words: Words
+    director: Director
+    is_encrypted: bool
+    now: float
+
+    @property
+    def role(self) -> Role | None:
+        return None if self.session is None else self.session.role
+
+    @property
+    def team_id(self) -> int | None:
+        """The team that asks; None for everybody else."""
+        return None if self.session is None else self.session.team_id
+
+    @property
+    def is_teacher(self) -> bool:
+        return self.role == "teacher"
+
+    def may_see_inside(self, team_id: int | None) -> bool:
+        """Return whether faults, errors and outputs of this team's programs may be shown."""
+        return self.is_teacher or (team_id is not None and team_id == self.team_id)
+
+    def may_watch(self, *team_ids: int | None) -> bool:
+        """Return whether the finished games of these teams may be shown."""
+        own = self.team_id is not None and self.team_id in team_ids
+        return self.is_teacher or own or self.settings.shows_opponents_replays
+
+    def page(self, template: str, status: int = 200, **values: Any) -> Response:
+        """Return the page of a template, which gets the values and this visit."""
+        words = self.words
+        text = render(
+            f"{_TEMPLATES}/{template}.html.j2",
+            visit=self,
+            settings=self.settings,
+            say=words.say,
+            number=words.number,
+            signed=words.signed,
+            moment=words.moment,
+            duration=words.duration,
+            **values,
+        )
+        return HTMLResponse(text, status, headers=_HEADERS)
+
+    def error_page(self, error: WebError) -> Response:
+        """Return the page of a refusal."""
+        return self.page("error", error.status, text=error.de if self.words.language == "de" else error.en)
+
+
+class Visits:
+    """Tells who asks, begins and ends sessions.
+
+    - `port`: that of the pages, which tells the cookies of several leagues on one machine apart.
+    - `is_encrypted`: whether browsers reach the pages over TLS.
+    - `now`: the time in seconds since 1970.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        accounts: Accounts,
+        director: Director,
+        port: int,
+        *,
+        is_encrypted: bool,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.database = database
+        self.accounts = accounts
+        self.director = director
+        self.now = now
+        self._cookie = f"spielleiter_league_{port}"
+        self._is_encrypted = is_encrypted
+
+    async def open(self, request: Request, *roles: Role, token: str | None = None) -> Visit:
+        """Return the visit that a request belongs to.
+
+        - `roles`: who may ask; nobody named: everybody.
+        - `token`: that of the session, in place of the cookie's.
+
+        Raises LoginNeededError and WebError.
+        """
+        now = self.now()
+        given = request.cookies.get(self._cookie, "") if token is None else token
+        session, settings, messages = await self.database.read(_load, given, now)
+        if session is not None and must_touch(session, now):
+            await self.database.write(touch_session, given, now)
+        language = self._language(request, settings)
+        visit = Visit(request, session, settings, messages, Words(language), self.director, self._is_encrypted, now)
+        if roles:
+            if session is None:
+                raise LoginNeededError
+            if session.role not in roles:
+                raise _FORBIDDEN
+        return visit
+
+    def _language(self, request: Request, settings: LeagueSettings) -> Language:
+        chosen = request.cookies.get(_LANGUAGE_COOKIE)
+        return next((each for each in LANGUAGES if each == chosen), settings.language)
+
+    def begin(self, new: NewSession, response: Response) -> Response:
+        """Let the browser keep the token of a new session."""
+        seconds = int(IDLE_SECONDS[new.session.role])
+        response.set_cookie(
+            self._cookie, new.token, max_age=seconds, httponly=True, samesite="lax", secure=self._is_encrypted
+        )
+        return response
+
+    async def end(self, request: Request, response: Response) -> Response:
+        """Log out."""
+        await self.database.write(end_session, request.cookies.get(self._cookie, ""))
+        response.delete_cookie(self._cookie, httponly=True, samesite="lax", secure=self._is_encrypted)
+        return response
+
+    def speak(self, language: str, response: Response) -> Response:
+        """Let the browser keep the language."""
+        if language in LANGUAGES:
+            response.set_cookie(
+                _LANGUAGE_COOKIE, language, max_age=_YEAR, httponly=True, samesite="lax", secure=self._is_encrypted
+            )
+        return response
+
+
+def _load(db: Connection, token: str, now: float) -> tuple[Session | None, LeagueSettings, list[Message]]:
+    messages = [message for message in list_messages(db, 3) if message.at > now - _MESSAGE_SECONDS]
+    return find_session(db, token, now) if token else None, load_settings(db), messages
+
+
+# -- forms ----------------------------------------------------------------------------------------------------------
+
+
+async def read_form(request: Request, session: Session | None) -> Mapping[str, str]:
+    """Return the fields of a form. Raises WebError if it was not made for this session, or is no form.
+
+    Without a session, such as for logging in, the origin that the browser names has to be enough.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != _FORM:
+        raise WebError(415, "Erwartet wird ein Formular.", "Expected a form.")
+    async with body_of(request, FORM_BYTES) as body:
+        try:
+            pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=200)
+        except ValueError:
+            raise WebError(400, "Dieses Formular ist unlesbar.", "This form cannot be read.") from None
+    form = dict(pairs)
+    if session is not None:
+        require_token(session, form.get(TOKEN_FIELD, ""))
+    return form
+
+
+def require_token(session: Session | None, token: str) -> None:
+    """Raise WebError unless `token` is the form token of the session."""
+    if session is None or not is_form_token(session, token):
+        raise _STALE_FORM
+
+
+def see_other(path: str) -> Response:
+    """Let the browser go to another page of this site after a form."""
+    return RedirectResponse(quote(path, safe="/?=&:#"), 303)
+
+
+Handler = Callable[[Request], Awaitable[Response]]

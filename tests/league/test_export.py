@@ -1,0 +1,92 @@
+"""An export has everything that may be shown, in files that other programs read, and no secret."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from spielleiter.league.accounts import new_spectator_link, set_password
+from spielleiter.league.challenges import challenge_team
+from spielleiter.league.errors import LeagueFileError
+from spielleiter.league.export import write_export
+from spielleiter.league.helpers import add_helper
+from spielleiter.league.log import add_message
+from spielleiter.league.settings import Anchor, change_settings
+from spielleiter.league.versions import set_anchors
+from tests.league.leagues import NOON, League
+
+TODAY = "2027-01-15"
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def everything(folder: Path) -> bytes:
+    return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+
+
+def test_an_export_has_tables_and_replays(league: League, tmp_path: Path) -> None:
+    first, second = league.accept(league.add_team("Äpfel")), league.accept(league.add_team("Igel"))
+    league(set_anchors, [Anchor("builtin:random", 0.0)], NOON)
+    league(change_settings, name="7b")
+    league(add_message, "Morgen ist Finale.", NOON)
+    game = league.play(league.open_pair(first, second), 1, 0, replay=b"replay", verdict="crash", offender=1)
+    assert first.team_id is not None
+    assert second.team_id is not None
+    league(challenge_team, first.team_id, second.team_id, NOON, seed=1)
+    folder = tmp_path / "export"
+    write_export(league.database, folder, TODAY)
+    assert (folder / "replays" / "0" / f"{game}.xml.gz").read_bytes() == b"replay"
+    (played,) = rows_of(folder / "games.csv")
+    assert (played["label1"], played["winner"]) == ("Äpfel v1", "0")
+    assert (played["verdict"], played["offender"]) == ("crash", "1")
+    assert {row["name"] for row in rows_of(folder / "table.csv")} == {"Äpfel", "Igel", "random"}
+    assert len(rows_of(folder / "pairs.csv")) == 2
+    whole: dict[str, Any] = json.loads((folder / "league.json").read_text(encoding="utf-8"))
+    assert whole["settings"]["name"] == "7b"
+    assert whole["messages"][0]["text"] == "Morgen ist Finale."
+    assert len(whole["challenges"]) == 1
+    (line,) = (folder / "games.jsonl").read_text(encoding="utf-8").splitlines()
+    assert json.loads(line)["id"] == game
+
+
+def test_no_secret_and_no_upload_is_exported(league: League, tmp_path: Path) -> None:
+    team = league.add_team("Hasen")
+    version = league.accept(team)
+    other = league.accept(league.add_team("Igel"))
+    league.play(league.open_pair(version, other), 1, 0, stderr1=b"the pupil's own words", replay=b"replay")
+    league(set_password, "korrekt pferd batterie", NOON)
+    link = league(new_spectator_link, NOON)
+    league(add_helper, "PC 1", "f" * 64, NOON)
+    folder = tmp_path / "export"
+    write_export(league.database, folder, TODAY)
+    content = everything(folder)
+    for secret in (b"argon2", link.encode(), b"f" * 64, b"own words", b"package ", league.codes["Hasen"].encode()):
+        assert secret not in content
+
+
+def test_a_spreadsheet_takes_nothing_for_a_formula(league: League, tmp_path: Path) -> None:
+    team, other = league.add_team("=cmd|'/C calc'!A0"), league.add_team("Igel")
+    pair = league.open_pair(league.accept(team), league.accept(other))
+    league.play(pair, 1, 1, verdict="crash", offender=0, reason_en='=HYPERLINK("x")', reason_de="@SUM(1)")
+    write_export(league.database, tmp_path / "export", TODAY)
+    for path in (tmp_path / "export").glob("*.csv"):
+        for row in rows_of(path):
+            assert not any(cell.startswith(("=", "@")) for cell in row.values()), path
+
+
+def test_a_folder_with_something_in_it_is_refused(league: League, tmp_path: Path) -> None:
+    (tmp_path / "export").mkdir()
+    (tmp_path / "export" / "letter.txt").write_text("Dear")
+    with pytest.raises(LeagueFileError, match="something in this folder"):
+        write_export(league.database, tmp_path / "export", TODAY)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(LeagueFileError, match="another folder"):
+        write_export(league.database, tmp_path / "file", TODAY)
+    assert (tmp_path / "export" / "letter.txt").read_text() == "Dear"

@@ -1,0 +1,425 @@
+"""The pages of a league from the first run to the final, as their visitors see them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import MutableMapping
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+import trio
+
+from spielleiter.league.games import list_games, list_pairs
+from spielleiter.league.helpers import list_helpers
+from spielleiter.league.model import Fault, RatingOfDay, Version
+from spielleiter.league.rating_history import save_ratings
+from spielleiter.league.settings import change_settings, load_settings
+from spielleiter.league.versions import finish_check, get_version, list_versions
+from spielleiter.league.web.public import losses_by_reason, rating_chart
+from tests.league.leagues import NOON, League
+from tests.league.web.sites import PASSWORD, Pages, Visitor, pages_of
+from tests.viewer.web.pages import HOST, Answer, never, request_scope
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+async def pages(league: League) -> Pages:
+    return pages_of(league)
+
+
+def text_of(answer: Answer) -> str:
+    """Return what a page says, without its tags."""
+    return " ".join(re.sub(r"<[^>]*>", " ", answer.body.decode()).split())
+
+
+# -- the first run --------------------------------------------------------------------------------------------------
+
+
+async def test_a_league_begins_with_its_teacher_and_a_sheet_of_codes(pages: Pages) -> None:
+    somebody = pages.visitor()
+    assert (await somebody.get("/")).headers["location"] == "/setup"
+    form = {"password": PASSWORD, "name": "Mine", "edition": "blokus-2027"}
+    refused = await somebody.post("/setup", {"code": "AAAA-AAAA-AAAA-AAAA", **form})
+    assert (refused.status, pages.league(load_settings).name) == (400, "")
+    teacher = await pages.set_up(["Ada", "Grace", " "])
+    assert pages.league(load_settings).name == "Liga 10b"
+    again = await somebody.post("/setup", {"code": "x", **form})
+    assert (again.status, pages.league(load_settings).name) == (303, "Liga 10b")
+    sheet = await teacher.post("/teacher/teams", {"names": "Alan\nBarbara\n"})
+    codes = re.findall(r"<code>([2-9A-Z-]{19})</code>", sheet.body.decode())
+    assert len(set(codes)) == 2
+    assert sheet.headers["cache-control"] == "no-store"
+    team = pages.visitor()
+    assert (await team.post("/login", {"code": codes[1].lower().replace("-", " ")})).status == 303
+    assert "Barbara" in text_of(await team.get("/teams/4"))
+    assert pages.bugs == []
+
+
+async def test_a_mistake_in_the_first_form_keeps_what_was_typed(pages: Pages) -> None:
+    form = {"code": "x", "password": "short", "name": "Liga <1>", "edition": "piranhas-2026", "names": "Ada\nAda"}
+    answer = await pages.visitor().post("/setup", form)
+    assert (answer.status, b"Liga &lt;1&gt;" in answer.body, b"Ada\nAda" in answer.body) == (400, True, True)
+
+
+async def test_the_teacher_logs_in_again_and_changes_the_password(pages: Pages) -> None:
+    await pages.set_up()
+    teacher = pages.visitor()
+    assert (await teacher.post("/login", {"password": "wrong password"})).status == 403
+    assert (await teacher.post("/login", {"password": PASSWORD})).headers["location"] == "/teacher"
+    await teacher.get("/teacher/settings")
+    wrong = await teacher.post("/teacher/password", {"old": "wrong", "password": "another password"})
+    assert wrong.status == 403
+    assert (await teacher.post("/teacher/password", {"old": PASSWORD, "password": "another password"})).status == 303
+    assert (await teacher.get("/teacher")).status == 200
+    assert (await pages.visitor().post("/login", {"password": PASSWORD})).status == 403
+
+
+# -- teams ----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_team_uploads_and_reads_what_became_of_it(pages: Pages) -> None:
+    await pages.set_up()
+    team = await pages.team("Ada")
+    await team.get("/upload")
+    answer = await team.upload(b"PK first", "bot.zip", main="start.sh", parameters="-v")
+    assert answer.status == 201
+    version = answer.json["version"]
+    assert version["queue"] == {"position": 1, "seconds": 15.0}
+    assert pages.director.woken > 0
+    assert "Platz 1 in der Schlange, etwa 15 s." in text_of(await team.get(version["url"]))
+    fault = Fault("no-main", "Die ZIP-Datei hat keine Hauptdatei; lege start.sh hinein.", "no main file")
+    pages.league(finish_check, version["id"], fault, NOON)
+    assert "lege start.sh hinein" in text_of(await team.get(version["url"]))
+    accepted = await team.upload(b"PK second")
+    pages.league(finish_check, accepted.json["version"]["id"], None, NOON)
+    page = text_of(await team.get("/teams/1"))
+    assert "spielt" in page
+    assert "abgelehnt" in page
+    assert (await team.upload(b"PK second")).status == 409
+    assert pages.bugs == []
+
+
+async def test_a_team_takes_an_older_version_back_and_removes_one(pages: Pages) -> None:
+    await pages.set_up()
+    team = await pages.team("Ada")
+    first, second = pages.league.accept(1), pages.league.accept(1)
+    await team.get("/teams/1")
+    assert (await team.post(f"/versions/{second.id}/discard")).status == 409  # it plays
+    assert (await team.post(f"/versions/{first.id}/take-back")).status == 303
+    assert pages.league(get_version, first.id).is_active
+    assert (await team.post(f"/versions/{second.id}/discard")).status == 303
+    assert pages.league(get_version, second.id).state == "removed"
+    assert (await team.post(f"/versions/{first.id}/explode")).status == 404
+
+
+async def test_uploads_are_bounded_before_they_are_read(pages: Pages) -> None:
+    await pages.set_up()
+    team = await pages.team("Ada")
+    await team.get("/upload")
+    pages.league(lambda db: change_settings(db, upload_megabytes=1, uploads_per_hour=1))
+    headers = {"content-type": "application/octet-stream", "x-form-token": team.token}
+    huge = await team.request("PUT", "/upload?name=a.zip", {**headers, "content-length": "1000001"}, b"")
+    assert huge.status == 413
+    unannounced = await team.request("PUT", "/upload?name=a.zip", headers, *[b"x" * 400_000] * 3)
+    assert (unannounced.status, pages.league(list_versions, 1)) == (413, [])
+    assert (await team.upload(b"PK one")).status == 201
+    assert (await team.upload(b"PK two")).status == 429
+    assert (await team.request("PUT", "/upload?name=a.zip", {"x-form-token": team.token}, b"")).status == 415
+    assert "Mehr als 1 Uploads" in text_of(await team.get("/upload"))
+
+
+async def test_a_challenge_is_opened_and_a_second_one_explained(pages: Pages) -> None:
+    await pages.set_up()
+    team = await pages.team("Ada")
+    pages.league.add_team("Grace")
+    pages.league.accept(1)
+    assert b"/teams/2/challenge" not in (await team.get("/teams/2")).body  # who does not play cannot be challenged
+    pages.league.accept(2)
+    assert b"/teams/2/challenge" in (await team.get("/teams/2")).body
+    assert (await team.post("/teams/2/challenge")).status == 200
+    assert [pair.purpose for pair in pages.league(list_pairs)] == ["challenge"]
+    again = await team.post("/teams/2/challenge")
+    assert (again.status, "wartet schon eine Herausforderung" in text_of(again)) == (409, True)
+
+
+async def test_the_command_uploads_with_a_code_and_asks_with_the_token(pages: Pages) -> None:
+    await pages.set_up()
+    pages.league.add_team("Ada")
+    headers = {"content-type": "application/octet-stream", "authorization": f"Bearer {pages.league.codes['Ada']}"}
+    command = pages.visitor()
+    answer = await command.request("POST", "/api/upload?name=bot.zip", headers, b"PK")
+    assert (answer.status, answer.json["version"]["state"], "set-cookie" in answer.headers) == (201, "waiting", False)
+    asking = {"authorization": f"Bearer {answer.json['token']}"}
+    path = f"/api/versions/{answer.json['version']['id']}"
+    assert (await command.request("GET", path, asking)).json["version"]["queue"]["position"] == 1
+    assert (await command.request("GET", path, {})).status == 401
+    wrong = {**headers, "authorization": "Bearer AAAA-AAAA-AAAA-AAAA"}
+    assert (await command.request("POST", "/api/upload?name=bot.zip", wrong, b"PK")).status == 401
+
+
+# -- games ----------------------------------------------------------------------------------------------------------
+
+
+async def played(pages: Pages) -> tuple[Visitor, Visitor, Visitor, list[Version]]:
+    """Return the browsers of the teacher and of two teams, and their versions, which have played a pair of games."""
+    teacher = await pages.set_up()
+    ada, grace = await pages.team("Ada"), await pages.team("Grace")
+    versions = [pages.league.accept(1), pages.league.accept(2)]
+    pair = pages.league.open_pair(versions[0], versions[1])
+    pages.league.play(
+        pair, 1, 0, points1=80, points2=60, stderr1=b"ada's secret\n", stderr2=b"grace's secret", plies=40
+    )
+    crash = {
+        "verdict": "crash",
+        "offender": 1,
+        "reason_de": "Zeile 7 von geheim.py",
+        "reason_en": "line 7 of secret.py",
+    }
+    pages.league.play(pair, 2, 0, **crash)
+    return teacher, ada, grace, versions
+
+
+async def test_table_games_and_team_pages_show_what_was_played(pages: Pages) -> None:
+    teacher, ada, grace, _ = await played(pages)
+    table = text_of(await ada.get("/"))
+    assert re.search(r"1 Ada [−0-9.]+ ±", table)
+    assert "2 / 0 / 0" in table
+    games = text_of(await grace.get("/games"))
+    assert "80 : 60" in games
+    assert "durch Fehler" in games
+    assert "Noch" not in text_of(await teacher.get("/games?team=2"))
+    assert "keine Spiele" in text_of(await teacher.get("/games?team=3"))
+    assert "das Programm ist abgestürzt: 1 ×" in text_of(await grace.get("/teams/2"))
+    assert pages.bugs == []
+
+
+async def test_errors_and_outputs_are_for_the_own_team_and_the_teacher(pages: Pages) -> None:
+    teacher, ada, grace, versions = await played(pages)
+    first, second = (await ada.get("/games/1")).body, (await grace.get("/games/1")).body
+    assert (b"ada&#x27;s secret" in first, b"grace&#x27;s secret" in first) == (True, False)
+    assert (b"ada&#x27;s secret" in second, b"grace&#x27;s secret" in second) == (False, True)
+    assert b"secret" not in (await ada.get("/games/2")).body.replace(b"secret.py", b"")
+    assert b"geheim.py" in (await grace.get("/games/2")).body
+    assert b"geheim.py" not in (await ada.get("/games/2")).body
+    assert b"geheim.py" in (await teacher.get("/games/2")).body
+    assert (await ada.get(f"/versions/{versions[1].id}")).status == 404
+    assert (await teacher.get(f"/versions/{versions[1].id}")).status == 200
+    assert "abgestürzt" not in text_of(await ada.get("/teams/2"))
+
+
+async def test_the_teacher_repeats_a_pair_of_games(pages: Pages) -> None:
+    teacher, *_ = await played(pages)
+    await teacher.get("/games/1")
+    assert (await teacher.post("/teacher/pairs/1/repeat")).status == 303
+    assert [(pair.purpose, pair.state) for pair in pages.league(list_pairs)] == [("league", "void"), ("repeat", "open")]
+    assert "für ungültig erklärt" in text_of(await teacher.get("/games"))
+
+
+def test_losses_are_counted_by_their_reasons(league: League) -> None:
+    league.add_team("Ada")
+    league.add_team("Grace")
+    ada, grace = league.accept(1), league.accept(2)
+    league.play_pair(ada, grace, 1, None)
+    pair = league.open_pair(ada, grace)
+    for number in (1, 2):
+        league.play(pair, number, 1, verdict="timeout", offender=0)
+    games = league(list_games)
+    assert [(each.verdict, each.count) for each in losses_by_reason(games, 1)] == [("timeout", 2), ("", 1)]
+    assert losses_by_reason(games, 2) == []
+
+
+def test_the_chart_has_a_point_for_each_day_and_all_intervals_inside() -> None:
+    assert rating_chart([]) is None
+    history = [RatingOfDay(1, f"2027-01-{day:02}", 1000.0 + day, 900.0, 1100.0 + 30 * day, day) for day in range(1, 9)]
+    history.append(RatingOfDay(2, "2027-01-08", 1500.0, 1400.0, 1600.0, 1))  # a newer version on the last day
+    chart = rating_chart(history)
+    assert chart is not None
+    assert [day.day for day in chart.days] == sorted({each.day for each in history})
+    assert chart.days[-1].rating == 1500
+    heights = [float(point.partition(",")[2]) for point in chart.band.split()]
+    assert 0 < min(heights) < max(heights) < 200
+    (single,) = (rating_chart(history[:1]),)
+    assert single is not None
+    assert len(single.dots) == 1
+
+
+async def test_the_history_of_a_rating_is_a_picture(pages: Pages) -> None:
+    _, ada, _, versions = await played(pages)
+    pages.league(
+        save_ratings, [RatingOfDay(versions[0].id, f"2027-01-0{day}", 1000.0, 900.0, 1100.0, 3) for day in (1, 2)]
+    )
+    assert b"Von 1.000 am 2027-01-01 bis 1.000 am 2027-01-02" in (await ada.get("/teams/1")).body
+
+
+async def test_older_games_are_on_further_pages(pages: Pages) -> None:
+    teacher = await pages.set_up()
+    for name in ("Ada", "Grace"):
+        pages.league.add_team(name)
+    ada, grace = pages.league.accept(1), pages.league.accept(2)
+    for _ in range(30):
+        pages.league.play_pair(ada, grace, 0, 1)
+    first = (await teacher.get("/games?team=1")).body.decode()
+    older = re.search(r'href="(/games\?team=1&amp;before=(\d+))"', first)
+    assert older is not None
+    assert older[2] == "11"
+    second = (await teacher.get(older[1].replace("&amp;", "&"))).body.decode()
+    assert len(re.findall(r'href="/games/\d+"', first)) == 50
+    assert len(re.findall(r'href="/games/\d+"', second)) == 10
+    assert (await teacher.get("/games?before=x")).status == 400
+
+
+# -- control --------------------------------------------------------------------------------------------------------
+
+
+async def test_the_teacher_controls_the_league(pages: Pages) -> None:
+    teacher = await pages.set_up(["Ada"])
+    await teacher.get("/teacher")
+    assert (await teacher.post("/teacher/control/pause")).status == 303
+    assert "macht gerade Pause" in text_of(await teacher.get("/"))
+    await teacher.post("/teacher/control/message", {"text": "Morgen ist\nFinale <b>!"})
+    assert b"Morgen ist<br> Finale &lt;b&gt;!" in (await teacher.get("/")).body
+    await teacher.post("/teacher/control/resume")
+    await teacher.post("/teacher/control/remove-message", {"message": "1"})
+    page = text_of(await teacher.get("/"))
+    assert "Pause" not in page
+    assert "Finale" not in page
+    assert (await teacher.post("/teacher/control/explode")).status == 404
+    log = text_of(await teacher.get("/teacher/log"))
+    assert "pause-league" in log
+    assert "Lehrkraft" in log
+
+
+async def test_settings_are_checked_and_kept(pages: Pages) -> None:
+    teacher = await pages.set_up()
+    page = (await teacher.get("/teacher/settings")).body.decode()
+    form = dict(re.findall(r'<input type="text"[^>]* name="(\w+)" value="([^"]*)"', page))
+    form |= {"name": "Liga 10c", "edition": "blokus-2027", "language": "en", "freeze_at": "2027-06-01T18:00"}
+    bad = await teacher.post("/teacher/settings", {**form, "uploads_per_hour": "0"})
+    assert (bad.status, "Uploads eines Teams in einer Stunde: Erwartet wird" in text_of(bad)) == (400, True)
+    good = {**form, "soft_timeout": "1,5", "most_games_at_once": "", "shows_opponents_replays": "1"}
+    assert (await teacher.post("/teacher/settings", good)).status == 303
+    settings = pages.league(load_settings)
+    assert (settings.name, settings.language, settings.soft_timeout) == ("Liga 10c", "en", 1.5)
+    assert settings.shows_opponents_replays
+    assert not settings.runs_without_sandbox
+    assert settings.freeze_at is not None
+    assert (await teacher.post("/teacher/settings", {**form, "freeze_at": "soon"})).status == 400
+
+
+async def test_teams_are_renamed_paused_and_removed(pages: Pages) -> None:
+    teacher = await pages.set_up(["Ada", "Grace"])
+    await teacher.get("/teacher/teams")
+    await teacher.post("/teacher/teams/1/rename", {"name": "Ada L."})
+    await teacher.post("/teacher/teams/1/pause", {"reason": "Ferien"})
+    await teacher.post("/teacher/teams/2/remove")
+    page = text_of(await teacher.get("/teacher/teams"))
+    assert "Ada L." in page
+    assert "pausiert: Ferien" in page
+    assert "Grace" not in page
+    await teacher.post("/teacher/teams/1/resume")
+    new = await teacher.post("/teacher/teams/1/code")
+    assert len(re.findall(r"<code>[2-9A-Z-]{19}</code>", new.body.decode())) == 1
+    everybody = await teacher.post("/teacher/codes")
+    assert len(re.findall(r"<code>[2-9A-Z-]{19}</code>", everybody.body.decode())) == 1
+    assert (await teacher.post("/teacher/teams/99/pause")).status == 404
+
+
+async def test_versions_are_paused_resumed_and_removed_by_the_teacher(pages: Pages) -> None:
+    teacher = await pages.set_up(["Ada"])
+    version = pages.league.accept(1)
+    await teacher.get("/teams/1")
+    await teacher.post(f"/teacher/versions/{version.id}/pause")
+    assert pages.league(get_version, version.id).is_paused
+    await teacher.post(f"/teacher/versions/{version.id}/resume")
+    assert not pages.league(get_version, version.id).is_paused
+    await teacher.post(f"/teacher/versions/{version.id}/remove")
+    assert pages.league(get_version, version.id).state == "removed"
+
+
+async def test_the_code_of_a_pc_is_shown_once_and_can_be_revoked(pages: Pages) -> None:
+    teacher = await pages.set_up()
+    await teacher.get("/teacher/helpers")
+    shown = await teacher.post("/teacher/helpers/add", {"name": "Raum 12"})
+    assert "spielleiter help-league" in text_of(shown)
+    (helper,) = pages.league(list_helpers)
+    assert helper.code_hash not in shown.body.decode()
+    await teacher.post("/teacher/helpers/allow", {"helper": str(helper.id)})
+    await teacher.post("/teacher/helpers/revoke", {"helper": str(helper.id)})
+    (helper,) = pages.league(list_helpers)
+    assert (helper.is_revoked, helper.runs_without_sandbox) == (True, True)
+    assert "widerrufen" in text_of(await teacher.get("/teacher/helpers"))
+
+
+async def test_backup_and_export_are_downloads_that_leave_nothing_behind(pages: Pages) -> None:
+    teacher = await pages.set_up(["Ada"])
+    await teacher.get("/teacher")
+    backup = await teacher.post("/teacher/keep/backup")
+    assert backup.body.startswith(b"SQLite format 3\0")
+    assert "attachment" in backup.headers["content-disposition"]
+    assert (await teacher.post("/teacher/keep/export")).body.startswith(b"PK")
+    assert [path.name for path in pages.league.database.path.parent.glob(".keep*")] == []
+
+
+async def test_a_spectator_comes_by_the_link_until_it_is_changed(pages: Pages) -> None:
+    teacher = await pages.set_up(["Ada"])
+    await teacher.get("/teacher")
+    await teacher.post("/teacher/control/new-link")
+    token = pages.league(load_settings).spectator_token
+    assert f"/watch/{token}" in text_of(await teacher.get("/teacher"))
+    spectator = pages.visitor()
+    assert (await spectator.get(f"/watch/{token}")).headers["location"] == "/"
+    for path in ("/", "/games", "/beamer", "/teams/1", "/viewer/"):
+        assert (await spectator.get(path)).status == 200
+    assert (await spectator.get("/upload")).status == 403
+    await teacher.post("/teacher/control/new-link")
+    assert (await spectator.get("/")).headers["location"] == "/login"
+
+
+# -- all pages ------------------------------------------------------------------------------------------------------
+
+
+async def test_pages_speak_the_chosen_language(pages: Pages) -> None:
+    teacher = await pages.set_up()
+    assert b'<html lang="de">' in (await teacher.get("/")).body
+    assert (await teacher.get("/language/en?back=/games")).headers["location"] == "/games"
+    assert b'<html lang="en">' in (await teacher.get("/")).body
+    for evil in ("//evil.example", "https://evil.example", "/\\evil.example", "/%0d%0aset-cookie:x"):
+        assert (await teacher.get(f"/language/en?back={quote(evil)}")).headers["location"] == "/"
+    await teacher.get("/language/xx")
+    assert b'<html lang="en">' in (await teacher.get("/")).body
+
+
+async def test_pages_are_told_when_something_has_changed(pages: Pages) -> None:
+    teacher = await pages.set_up()
+    received: list[bytes] = []
+    got = trio.Event()
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        received.append(message.get("body", b""))
+        if b"changed" in received[-1]:
+            got.set()
+
+    cookie = "; ".join(f"{name}={value}" for name, value in teacher.cookies.items())
+    async with trio.open_nursery() as nursery:
+        scope = request_scope("GET", "/api/changes", {"host": HOST, "cookie": cookie})
+        nursery.start_soon(pages.site.app, scope, never, send)
+        while not received:  # noqa: ASYNC110 - until the stream is open
+            await trio.sleep(0.01)
+        await trio.testing.wait_all_tasks_blocked(0.01)
+        pages.director.wake()
+        await got.wait()
+        nursery.cancel_scope.cancel()
+
+
+async def test_what_does_not_exist_is_explained_in_a_page_or_as_json(pages: Pages) -> None:
+    teacher = await pages.set_up()
+    for path in ("/there", "/games/99", "/teams/99", "/versions/99", "/viewer/there"):
+        assert (await teacher.get(path)).status == 404, path
+        answer = await teacher.request("GET", path, {})
+        assert (answer.status, set(json.loads(answer.body))) == (404, {"error"})
+    assert (await teacher.request("DELETE", "/games", {})).status == 405
+    assert (await teacher.get("/static/league.css")).status == 200
+    assert (await teacher.get("/static/../site.py")).status == 404
