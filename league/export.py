@@ -58,9 +58,7 @@ def write_export(database: Database, folder: Path, day: str) -> None:
 
 
 def _write_tables(db: Connection, folder: Path, day: str) -> None:
-    settings = {
-        name: value for name, value in msgspec.to_builtins(load_settings(db)).items() if name not in SECRETS
-    }
+    settings = {name: value for name, value in msgspec.to_builtins(load_settings(db)).items() if name not in SECRETS}
     versions = list_versions(db)
     standings = compute_standings(versions, pairing_results(db), ratings_before(db, day))
     small: Mapping[str, Sequence[Any]] = {

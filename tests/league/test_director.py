@@ -12,7 +12,7 @@ import pytest
 import trio
 import trio.testing
 
-from spielleiter.league import challenges, games, stages, versions
+from spielleiter.league import challenges, games, stages, teams, versions
 from spielleiter.league.arena_client import NotPlayedError
 from spielleiter.league.arena_messages import ArenaReady, GamePlayed
 from spielleiter.league.check_messages import Checked, StartCheck
@@ -20,7 +20,11 @@ from spielleiter.league.checks import NotCheckedError
 from spielleiter.league.database import Database
 from spielleiter.league.director import SHORT_ATTEMPTS, Director
 from spielleiter.league.errors import LeagueDiskError
+from spielleiter.league.gate_client import ConnectedHelper, PairLostError, RemoteProgram
+from spielleiter.league.gate_messages import AllowedHelper
+from spielleiter.league.helpers import add_helper, list_helpers, revoke_helper
 from spielleiter.league.model import Fault, Version
+from spielleiter.league.package_needs import Machine
 from spielleiter.league.settings import Anchor, change_settings, load_settings
 from spielleiter.match.plan import Entrant, ProgramTimeouts
 from spielleiter.match.records import GameRecord
@@ -103,13 +107,13 @@ class PlantedChecks:
 class Planted:
     """A league with a director."""
 
-    def __init__(self, league: League, folder: Path, **more: Any) -> None:
+    def __init__(self, league: League, folder: Path) -> None:
         self.league = league
         self.folder = folder
         self.arena = PlantedArena()
         self.checks = PlantedChecks()
+        self.gate: PlantedGate | None = None
         self.bugs: list[BaseException] = []
-        self.more = more
         self.package = make_package(folder / "player.zip").read_bytes()
         self._packages = 0
 
@@ -133,6 +137,7 @@ class Planted:
             self.folder,
             now=lambda: NOON + trio.current_time(),
             chance=random.Random(4),
+            gate=self.gate,
             check=self.checks,
             report_bug=self.bugs.append,
         )
@@ -341,6 +346,113 @@ async def test_faults_after_the_end_of_a_game_pause_nobody(planted: Planted) -> 
     assert not any(planted.league(versions.get_version, each.id).is_paused for each in found)
 
 
+# -- other machines ---------------------------------------------------------------------------------------------------
+
+
+class PlantedLease:
+    def __init__(self, gate: PlantedGate, programs: Sequence[RemoteProgram | None]) -> None:
+        self._gate = gate
+        self.entrants = [None if each is None else Entrant(each.name, "remote") for each in programs]
+
+    async def settle(self) -> None:
+        if self._gate.losses:
+            raise self._gate.losses.pop(0)
+
+
+class PlantedGate:
+    """One PC that is connected, with one place."""
+
+    def __init__(self) -> None:
+        self.losses: list[PairLostError] = []
+        """What `settle` raises, one after the other."""
+        self.allowed: list[str] = []
+        self.playing = 0
+        self.unable: set[str] = set()
+        """The teams whose programs the PC cannot run."""
+        self._machine = Machine("pc-1", "linux", "x86_64", 2, 1.0, BUBBLEWRAP, "", {}, "1")
+
+    async def run(self) -> None:
+        await trio.sleep_forever()
+
+    def allow(self, helpers: Sequence[AllowedHelper]) -> None:
+        self.allowed = [each.name for each in helpers]
+
+    def helpers(self) -> list[ConnectedHelper]:
+        return [ConnectedHelper(1, "pc-1", self._machine, 1, self.playing, 0.0, "")] if self.allowed else []
+
+    def run_problem(self, _helper_id: int, program: RemoteProgram) -> str:
+        return "it cannot" if program.name in self.unable else ""
+
+    @asynccontextmanager
+    async def lease(self, _helper_id: int, programs: Sequence[RemoteProgram | None]) -> AsyncIterator[PlantedLease]:
+        self.playing += 1
+        try:
+            yield PlantedLease(self, programs)
+        finally:
+            self.playing -= 1
+
+
+@pytest.fixture
+def gate(planted: Planted) -> PlantedGate:
+    """A PC that helps, while this machine itself plays nothing: it has no sandbox."""
+    gate = planted.gate = PlantedGate()
+    planted.arena = PlantedArena(NONE)
+    planted.league(add_helper, "pc-1", "hash", NOON)
+    planted.league(change_settings, uses_helpers=True)
+    return gate
+
+
+def helped(planted: Planted, *names: str) -> list[Version]:
+    found = planted.add(*names)
+    for version in found:
+        assert version.team_id is not None
+        planted.league(teams.set_allows_helpers, version.team_id, True, NOON, by="team")
+    return found
+
+
+async def test_pair_is_played_on_another_machine(planted: Planted, gate: PlantedGate) -> None:
+    helped(planted, "A", "B")
+    async with planted.directed() as director:
+        await planted.until(director, lambda: len(planted.league(games.list_games)) >= 4)
+    assert gate.allowed == ["pc-1"]
+    assert {each.machine1 for each in planted.league(games.list_games)} == {"pc-1"}
+    assert {each.command for _, _, pair in planted.arena.orders for each in pair} == {"remote"}
+    assert planted.arena.most_at_once == 1
+
+
+async def test_game_of_a_machine_that_was_lost_is_played_again_and_recorded_once(
+    planted: Planted, gate: PlantedGate
+) -> None:
+    helped(planted, "A", "B")
+    gate.losses = [PairLostError("the plug was pulled"), PairLostError("again")]
+    async with planted.directed() as director:
+        await planted.until(director, lambda: any(pair.state == "done" for pair in planted.league(games.list_pairs)))
+    found = planted.league(games.list_games)
+    assert len(found) == len({(each.pair_id, each.number) for each in found})
+    assert len(planted.arena.orders) >= 3
+
+
+async def test_team_may_keep_its_programs_on_this_machine(planted: Planted, gate: PlantedGate) -> None:
+    helped(planted, "A", "B")
+    third = planted.add("C")[0]
+    assert third.team_id is not None
+    planted.league(teams.set_allows_helpers, third.team_id, False, NOON, by="team")
+    gate.unable = {"B"}
+    async with planted.directed():
+        await trio.sleep(30)
+    assert not planted.arena.orders
+
+
+async def test_revoked_machine_may_help_no_more(planted: Planted, gate: PlantedGate) -> None:
+    helped(planted, "A", "B")
+    async with planted.directed() as director:
+        await planted.until(director, lambda: bool(gate.allowed))
+        [helper] = planted.league(list_helpers)
+        planted.league(revoke_helper, helper.id, NOON)
+        director.wake()
+        await planted.until(director, lambda: not gate.allowed)
+
+
 # -- checks -----------------------------------------------------------------------------------------------------------
 
 
@@ -372,7 +484,7 @@ async def test_refused_upload_tells_its_fault(planted: Planted) -> None:
 
 
 async def test_check_that_the_machine_failed_is_tried_until_it_succeeds(planted: Planted) -> None:
-    failures = [NotCheckedError("no memory", is_machines_fault=True)] * (SHORT_ATTEMPTS + 2)
+    failures = [NotCheckedError("no memory", is_machines_fault=True)] * SHORT_ATTEMPTS
     planted.checks = PlantedChecks(*failures, Checked(None))
     version = planted.upload(planted.league.add_team("A"))
     async with planted.directed() as director:

@@ -79,9 +79,9 @@ def test_paused_version_stays_in_the_table(league: League) -> None:
 
 def test_last_table_changes_nothing_but_the_time(league: League) -> None:
     played = [league.accept(league.add_team(name)) for name in "ABCDEF"]
-    for index, first in enumerate(played):
-        for second in played[:index]:
-            league.play_pair(first, second, 0, None if index % 2 else 1)
+    for index, version in enumerate(played):
+        for opponent in played[:index]:
+            league.play_pair(version, opponent, 0, None if index % 2 else 1)
     first = table_of(league)
     assert all(
         abs(first.ratings[version].value - estimate.value) < 0.02
