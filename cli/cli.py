@@ -36,6 +36,8 @@ COMMANDS = {
         "spielleiter.cli.tournament:tournament",
         "Let any number of programs play each other and rate them.",
     ),
+    "league": ("spielleiter.cli.league:league", "Run a league for a class: uploads, games all day, tables, pages."),
+    "upload": ("spielleiter.cli.upload:upload", "Upload a program to a league."),
     "help-league": ("spielleiter.cli.help_league:help_league", "Let this PC run programs for a league."),
     "check": ("spielleiter.cli.check:check", "Test whether a program is fit for the contest."),
     "bench": ("spielleiter.cli.bench:bench", "Measure the speed of the server and of matches."),

@@ -26,6 +26,8 @@ _PARTS: Final = (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", CERTIFICATE,
 """All that a league keeps in its folder, beside earlier databases and the lock."""
 _EARLIER: Final = "earlier-{number}.sqlite"
 _SCRATCH: Final = "being-restored"
+_DOWNLOADS: Final = ".keep-*"
+"""Folders of backups that a browser was fetching when the league was killed."""
 
 
 @contextlib.contextmanager
@@ -129,7 +131,7 @@ def delete_league(folder: Path) -> list[str]:
     try:
         with held_folder(folder):
             doomed = [folder / name for name in (*_PARTS[1:], _SCRATCH)]
-            doomed += folder.glob(_EARLIER.format(number="*"))
+            doomed += [*folder.glob(_EARLIER.format(number="*")), *folder.glob(_DOWNLOADS)]
             # last, so that a deletion that was interrupted can be repeated
             for path in (*doomed, folder / FILE_NAME):
                 if path.is_dir() and not path.is_symlink():

@@ -88,7 +88,7 @@ class Words:
 
     def number(self, value: float, digits: int = 0) -> str:
         """Return a number with separators of thousands."""
-        text = f"{value:,.{digits}f}".replace("-", "−")
+        text = f"{round(value, digits) + 0:,.{digits}f}".replace("-", "−")  # + 0: there is no −0
         return text.translate(str.maketrans(",.", ".,")) if self.language == "de" else text
 
     def signed(self, value: float) -> str:

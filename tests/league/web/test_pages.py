@@ -353,12 +353,13 @@ async def test_the_code_of_a_pc_is_shown_once_and_can_be_revoked(pages: Pages) -
     assert "widerrufen" in text_of(await teacher.get("/teacher/helpers"))
 
 
-async def test_a_backup_is_a_download_that_leaves_nothing_behind(pages: Pages) -> None:
+async def test_backup_and_export_are_downloads_that_leave_nothing_behind(pages: Pages) -> None:
     teacher = await pages.set_up(["Ada"])
     await teacher.get("/teacher")
     backup = await teacher.post("/teacher/keep/backup")
     assert backup.body.startswith(b"SQLite format 3\0")
     assert "attachment" in backup.headers["content-disposition"]
+    assert (await teacher.post("/teacher/keep/export")).body.startswith(b"PK")
     assert [path.name for path in pages.league.database.path.parent.glob(".keep*")] == []
 
 
