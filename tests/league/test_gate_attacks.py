@@ -63,7 +63,7 @@ async def test_a_pc_says_nothing_to_a_league_with_another_certificate(tmp_path: 
         stream = trio.SSLStream(raw, impostor.server_context(), server_side=True, https_compatible=True)
         with trio.fail_after(HANG_TIMEOUT):
             try:
-                heard.append(await stream.receive_some(1000))
+                heard.append(bytes(await stream.receive_some(1000)))
             except trio.BrokenResourceError:
                 heard.append(b"")
 
