@@ -29,7 +29,7 @@ class PiranhasDrawing(Drawing):
 
     def __init__(self, game: Json) -> None:
         super().__init__(game)
-        self._size = game["positions"][0]["board"]["size"]
+        self._size = game["positions"][0]["board"]["width"]
         self.width = (self._size + 1) * _CELL + MARGIN + _PANEL
         self.height = (self._size + 1) * _CELL + MARGIN
 
