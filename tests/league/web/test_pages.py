@@ -14,10 +14,11 @@ import trio
 from spielleiter.league.games import list_games, list_pairs
 from spielleiter.league.helpers import list_helpers
 from spielleiter.league.model import Fault, RatingOfDay, Version
+from spielleiter.league.rating_chart import rating_chart
 from spielleiter.league.rating_history import save_ratings
 from spielleiter.league.settings import change_settings, load_settings
 from spielleiter.league.versions import finish_check, get_version, list_versions
-from spielleiter.league.web.public import losses_by_reason, rating_chart
+from spielleiter.league.web.public import losses_by_reason
 from tests.league.leagues import NOON, League
 from tests.league.web.sites import PASSWORD, Pages, Visitor, pages_of
 from tests.viewer.web.pages import HOST, Answer, never, request_scope
