@@ -216,9 +216,7 @@ def all_rows(db: Connection, kind: type[S], query: Select[Any]) -> list[S]:
     return [kind(**row) for row in db.execute(query).mappings()]
 
 
-def one_row(
-    db: Connection, kind: type[S], query: Select[Any], parameters: Mapping[str, Any] | None = None
-) -> S | None:
+def one_row(db: Connection, kind: type[S], query: Select[Any], parameters: Mapping[str, Any] | None = None) -> S | None:
     """The first row of `query` as a value of `kind`; None if there is none."""
     row = db.execute(query, parameters).mappings().first()
     return None if row is None else kind(**row)

@@ -26,11 +26,14 @@ from spielleiter.league.log import all_log_entries, list_messages
 from spielleiter.league.rating_history import all_ratings, ratings_before
 from spielleiter.league.settings import SECRETS, load_settings
 from spielleiter.league.standings import compute_standings
+from spielleiter.league.static_pages import write_static_pages
 from spielleiter.league.teams import list_teams
 from spielleiter.league.versions import list_versions
 from spielleiter.match.reports.rendering import escape_cell
 
 REPLAYS: Final = "replays"
+PAGES: Final = "pages"
+"""The folder for the web site of the school."""
 _MESSAGES: Final = 1_000_000
 _PER_FOLDER: Final = 1000
 """Replays in one folder: file managers of school PCs show no more in reasonable time."""
@@ -51,6 +54,7 @@ def write_export(database: Database, folder: Path, day: str) -> None:
     try:
         database.read_now(_write_tables, folder, day)
         database.read_now(_write_replays, folder / REPLAYS)
+        database.read_now(_write_pages, folder / PAGES, day)
     except OSError as error:
         with contextlib.suppress(OSError):
             shutil.rmtree(folder)
@@ -58,9 +62,7 @@ def write_export(database: Database, folder: Path, day: str) -> None:
 
 
 def _write_tables(db: Connection, folder: Path, day: str) -> None:
-    settings = {
-        name: value for name, value in msgspec.to_builtins(load_settings(db)).items() if name not in SECRETS
-    }
+    settings = {name: value for name, value in msgspec.to_builtins(load_settings(db)).items() if name not in SECRETS}
     versions = list_versions(db)
     standings = compute_standings(versions, pairing_results(db), ratings_before(db, day))
     small: Mapping[str, Sequence[Any]] = {
@@ -85,6 +87,11 @@ def _write_tables(db: Connection, folder: Path, day: str) -> None:
     _write_csv(folder / "log.csv", all_log_entries(db))
     with (folder / "games.jsonl").open("w", encoding="utf-8", newline="\n") as lines:
         _write_csv(folder / "games.csv", _copied_to(lines, all_games(db)))
+
+
+def _write_pages(db: Connection, folder: Path, day: str) -> None:
+    standings = compute_standings(list_versions(db), pairing_results(db), ratings_before(db, day))
+    write_static_pages(db, folder, standings, day)
 
 
 def _copied_to(lines: Any, rows: Iterable[msgspec.Struct]) -> Iterator[msgspec.Struct]:

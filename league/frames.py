@@ -18,6 +18,7 @@ _READ_SIZE: Final = 64 * 1024
 
 _encode: Final[Callable[[Any], bytes]] = msgspec.msgpack.Encoder().encode
 _Message = TypeVar("_Message")
+_Other = TypeVar("_Other")
 
 
 class FrameError(Exception):
@@ -34,8 +35,7 @@ class FrameBuffer(Generic[_Message]):
     """Cuts bytes into messages of at most `limit` bytes. `decode` reads one, and raises msgspec.DecodeError."""
 
     def __init__(self, decode: Callable[[bytes], _Message], limit: int) -> None:
-        self.limit = limit
-        """It may be changed between two messages, for example once the peer is known."""
+        self._limit = limit
         self._decode = decode
         self._buffer = bytearray()
 
@@ -43,13 +43,17 @@ class FrameBuffer(Generic[_Message]):
         """Append what was received."""
         self._buffer += data
 
+    def rest(self) -> bytes:
+        """Return the bytes that no message was read from."""
+        return bytes(self._buffer)
+
     def next_message(self) -> _Message | None:
         """Return the next message; None if it is not complete. Raises FrameError."""
         if len(self._buffer) < HEAD.size:
             return None
         end = HEAD.size + HEAD.unpack_from(self._buffer)[0]
-        if end > HEAD.size + self.limit:
-            raise FrameError(f"a message of {end - HEAD.size} bytes, expected {self.limit} at most")
+        if end > HEAD.size + self._limit:
+            raise FrameError(f"a message of {end - HEAD.size} bytes, expected {self._limit} at most")
         if len(self._buffer) < end:
             return None
         data = bytes(self._buffer[HEAD.size : end])
@@ -71,14 +75,12 @@ class FrameStream(Generic[_Message]):
         self._frames = FrameBuffer(decode, limit)
         self._sending = trio.Lock()
 
-    @property
-    def limit(self) -> int:
-        """The most bytes of a message that is received."""
-        return self._frames.limit
-
-    @limit.setter
-    def limit(self, value: int) -> None:
-        self._frames.limit = value
+    def followed_by(self, decode: Callable[[bytes], _Other], limit: int) -> FrameStream[_Other]:
+        """Return what takes the place of this object, now that the peer sends messages of another kind."""
+        following = FrameStream(self.stream, decode, limit)
+        following._frames.add(self._frames.rest())
+        following._sending = self._sending
+        return following
 
     async def send(self, message: msgspec.Struct) -> None:
         """Send a message. Raises trio.BrokenResourceError and trio.ClosedResourceError."""

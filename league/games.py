@@ -224,8 +224,13 @@ def _counts(pair: Pair, games: Iterable[Any]) -> Mapping[str, int]:
 _MIRRORED: Final = {
     **dict(zip(_OF_PAIR, reversed(_OF_PAIR), strict=True)),
     **dict(zip(_OF_SINGLE, reversed(_OF_SINGLE), strict=True)),
-    "wins": "losses", "draws": "draws", "losses": "wins",
-    "faults1": "faults2", "faults2": "faults1", "points1": "points2", "points2": "points1",
+    "wins": "losses",
+    "draws": "draws",
+    "losses": "wins",
+    "faults1": "faults2",
+    "faults2": "faults1",
+    "points1": "points2",
+    "points2": "points1",
 }
 
 

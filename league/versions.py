@@ -65,8 +65,7 @@ def add_upload(
     same = one_row(
         db,
         Version,
-        _VERSIONS
-        .where(schema.versions.c.team_id == team_id, schema.versions.c.sha256 == digest)
+        _VERSIONS.where(schema.versions.c.team_id == team_id, schema.versions.c.sha256 == digest)
         .where(schema.versions.c.main == main, schema.versions.c.parameters == parameters)
         .where(schema.versions.c.state.in_(_USABLE)),
     )

@@ -281,25 +281,30 @@ async def begin(run: SandboxRun, process: Process, program: str, cwd: str | None
     program within a time limit, is a SandboxError: that is not the program's fault.
     """
     problem = ""
-    with trio.move_on_after(_SANDBOX_START_TIMEOUT) as waiting:
-        try:
-            async with trio.open_nursery() as nursery:
+    try:
+        with trio.move_on_after(_SANDBOX_START_TIMEOUT) as waiting:
+            try:
+                async with trio.open_nursery() as nursery:
 
-                async def cancel_at_exit() -> None:
-                    await process.wait()
-                    await trio.sleep(_TERMINATE_TIMEOUT)  # the sandbox may have reported a start before that
+                    async def cancel_at_exit() -> None:
+                        await process.wait()
+                        await trio.sleep(_TERMINATE_TIMEOUT)  # the sandbox may have reported a start before that
+                        nursery.cancel_scope.cancel()
+
+                    nursery.start_soon(cancel_at_exit)
+                    await run.begin()
                     nursery.cancel_scope.cancel()
-
-                nursery.start_soon(cancel_at_exit)
-                await run.begin()
-                nursery.cancel_scope.cancel()
-                return
-        except* (OSError, ValueError) as group:
-            error = first_error(group)
-            assert isinstance(error, OSError | ValueError)
-            problem = start_error_text(program, error, cwd)
-        except* SandboxEndedError:
-            pass
+                    return
+            except* (OSError, ValueError) as group:
+                error = first_error(group)
+                assert isinstance(error, OSError | ValueError)
+                problem = start_error_text(program, error, cwd)
+            except* SandboxEndedError:
+                pass
+    except BaseException:  # cancelled: nobody will read what it writes
+        for stream in process.open_outputs():
+            await trio.aclose_forcefully(stream)
+        raise
     out, error_output = process.open_outputs()
     async with out, error_output:
         if waiting.cancelled_caught:

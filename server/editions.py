@@ -76,6 +76,14 @@ _RELEASE_2027: Final = _DOCUMENTED.evolve(
 
 _RELEASE_2024: Final = _RELEASE_2027.evolve(judges_joined_games=False)
 
+_RELEASE_2023: Final = _RELEASE_2024.evolve(
+    zeroes_offenders=False,
+    hard_timeout_cause=Cause.SOFT_TIMEOUT,
+    timeout_winner=TimeoutWinner.NOBODY,
+    cancel_winner=CancelWinner.NOBODY,
+    out_of_turn_cause=Cause.RULE_VIOLATION,
+)
+
 _DOCUMENTED_2018: Final = _DOCUMENTED.evolve(
     joins_reserved_together=True,
     tells_violators_the_result=False,
@@ -121,6 +129,15 @@ EDITIONS: Final[Mapping[str, Edition]] = {
             _RELEASE_2024,
             release="24.2.5",
             since="2024-03-27",
+        ),
+        Edition(
+            "penguins-2023",
+            "swc_2023_penguins",
+            "game.penguins:PENGUINS_2023",
+            "protocol.dialects.penguins_2023:PENGUINS_2023",
+            _RELEASE_2023,
+            release="23.0.3",
+            since="2023-05-02",
         ),
         Edition(
             "blokus-2021-r3",

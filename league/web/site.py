@@ -115,7 +115,7 @@ class LeagueSite:
         self._viewer = Site(
             pages, self._note, arena.connect_viewer, self._find_replay, Home("../", lambda: self._settings.name)
         )
-        routes: list[BaseRoute] = [
+        self.routes: list[BaseRoute] = [
             *_session_routes(visits),
             *public_routes(visits),
             *team_routes(visits),
@@ -123,7 +123,7 @@ class LeagueSite:
             Mount("/static", _files()),
             Mount(VIEWER, self._watched),
         ]
-        app = Starlette(routes=routes, exception_handlers=self._handlers())
+        app = Starlette(routes=self.routes, exception_handlers=self._handlers())
         app.state.bodies = BodyBudget(MOST_BODY_BYTES)
         names = [url.hostname] if url.hostname else []
         self.app: Application = Guard(

@@ -23,6 +23,7 @@ from spielleiter.league.accounts import new_spectator_link, remove_spectator_lin
 from spielleiter.league.anchors import default_anchors
 from spielleiter.league.backup import write_backup
 from spielleiter.league.errors import RefusedError
+from spielleiter.league.export import write_export
 from spielleiter.league.games import repeat_pair, void_pair
 from spielleiter.league.helper_code import HelperCode, new_secret, secret_hash
 from spielleiter.league.helpers import add_helper, list_helpers, revoke_helper, set_runs_without_sandbox
@@ -118,6 +119,11 @@ _NUMBERS: Final = (
     ),
 )
 _SWITCHES: Final = (
+    (
+        "is_open_to_network",
+        "Die Seiten sind aus dem Netz der Schule zu erreichen (unverschlüsselt, siehe Anleitung)",
+        "The pages can be reached from the school's network (not encrypted, see the manual)",
+    ),
     (
         "shows_opponents_replays",
         "Teams und Zuschauer dürfen alle beendeten Spiele ansehen",
@@ -344,16 +350,19 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
         return visit.page("log", entries=entries, actors=actors, older=older)
 
     async def keep(request: Request) -> Response:
-        """A backup of everything as one file."""
+        """A backup of everything as one file, or the export as a ZIP."""
         visit = await visits.open(request, "teacher")
         await read_form(request, visit.session)
-        kind = _action(request, {"backup"})
+        kind = _action(request, {"backup", "export"})
         folder = Path(tempfile.mkdtemp(prefix=".keep-", dir=database.path.parent))
         stamp = f"{datetime.fromtimestamp(visit.now, UTC).astimezone():%Y-%m-%d}"
 
         def make() -> Path:
-            write_backup(database, folder / "backup")
-            return folder / "backup"
+            if kind == "backup":
+                write_backup(database, folder / "backup")
+                return folder / "backup"
+            write_export(database, folder / "export", stamp)
+            return Path(shutil.make_archive(str(folder / "zip"), "zip", folder / "export"))
 
         try:
             path = await trio.to_thread.run_sync(make)
@@ -361,7 +370,7 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
-        name = f"liga-{stamp}.{kind}"
+        name = f"liga-{stamp}.backup" if kind == "backup" else f"liga-{stamp}.zip"
         clean = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
         return FileResponse(path, filename=name, media_type="application/octet-stream", background=clean)
 
@@ -416,7 +425,7 @@ def _sheet(visit: Visit, codes: Sequence[NewTeam]) -> Response:
 
 def _editions() -> list[tuple[str, str]]:
     """Return the editions, the newest first, with their titles."""
-    return [(name, edition_title(edition)) for name, edition in reversed(list(EDITIONS.items()))]
+    return [(name, edition_title(edition)) for name, edition in EDITIONS.items()]
 
 
 def _league_of(form: Mapping[str, str]) -> dict[str, Any]:

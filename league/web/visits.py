@@ -10,8 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, Final, Literal
+from typing import Any, Final
 from urllib.parse import parse_qsl, quote
 
 from sqlalchemy import Connection
@@ -33,12 +32,10 @@ from spielleiter.league.log import list_messages
 from spielleiter.league.model import Message, Role, Session
 from spielleiter.league.settings import LeagueSettings, load_settings
 from spielleiter.league.web.parts import Director
+from spielleiter.league.words import LANGUAGES, Language, Words
 from spielleiter.match.reports.rendering import render
 from spielleiter.viewer.web.answers import WebError
 from spielleiter.viewer.web.bodies import body_of
-
-Language = Literal["de", "en"]
-LANGUAGES: Final[tuple[Language, ...]] = ("de", "en")
 
 TOKEN_FIELD: Final = "form_token"  # noqa: S105 - the name of a field
 TOKEN_HEADER: Final = "x-form-token"  # noqa: S105 - the name of a header
@@ -68,46 +65,10 @@ _STALE_FORM: Final = WebError(
     "Dieses Formular gehört nicht zu deiner Anmeldung; lade die Seite neu und versuche es noch einmal.",
     "This form does not belong to your session; load the page again and try once more.",
 )
-_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 class LoginNeededError(Exception):
     """Nobody has logged in, and the page is not for everybody."""
-
-
-@dataclass(frozen=True, slots=True)
-class Words:
-    """Puts texts, numbers and times into one language."""
-
-    language: Language
-
-    def say(self, de: str, en: str, **values: Any) -> str:
-        """Return the text of the language, with ``{name}`` replaced by the value of this name."""
-        text = de if self.language == "de" else en
-        return text.format(**values) if values else text
-
-    def number(self, value: float, digits: int = 0) -> str:
-        """Return a number with separators of thousands."""
-        text = f"{value:,.{digits}f}".replace("-", "−")
-        return text.translate(str.maketrans(",.", ".,")) if self.language == "de" else text
-
-    def signed(self, value: float) -> str:
-        """Return a whole number with its sign; ±0 for none."""
-        rounded = round(value)
-        return "±0" if rounded == 0 else ("+" if rounded > 0 else "") + self.number(rounded)
-
-    def moment(self, seconds: float) -> str:
-        """Return a time in this machine's zone, by its date and to the minute."""
-        at = datetime.fromtimestamp(seconds, UTC).astimezone()
-        if self.language == "de":
-            return f"{at.day}.{at.month}.{at.year}, {at:%H:%M}"
-        return f"{at.day} {_MONTHS[at.month - 1]} {at.year}, {at:%H:%M}"
-
-    def duration(self, seconds: float) -> str:
-        """Return a time to wait, in the unit that fits."""
-        if seconds < 100:
-            return f"{round(seconds)} s"
-        return f"{round(seconds / 60)} min" if seconds < 5400 else self.number(seconds / 3600, 1) + " h"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,6 +121,7 @@ class Visit:
             signed=words.signed,
             moment=words.moment,
             duration=words.duration,
+            team_link=lambda team_id: f"/teams/{team_id}",
             **values,
         )
         return HTMLResponse(text, status, headers=_HEADERS)

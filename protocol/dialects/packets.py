@@ -419,12 +419,17 @@ def read_result_parts(
             definition = read_definition(child, reading)
         elif child.tag == "score":
             parts = tuple([read_integer_text(part) for part in reading.each(child, "part")])
-            scores.append(m.Score(read_enum(child, "cause", _CAUSES), child.get("reason", ""), parts))
+            scores.append(m.Score(*read_cause(child), parts))
         elif child.tag == "winner":
             winners.append(read_winner(child, reading))
         else:
             reading.skip(child, data)
     return definition, tuple(scores), winners
+
+
+def read_cause(score: Element) -> tuple[m.Cause, str]:
+    """Return the cause and the reason of a score. Raises UnreadableError."""
+    return read_enum(score, "cause", _CAUSES), score.get("reason", "")
 
 
 def read_definition(definition: Element, reading: Reading) -> tuple[m.Fragment, ...]:

@@ -1,13 +1,12 @@
 """What the releases since 2022 share: results, the texts about conduct, and the tables of packets.
 
-A season adds its moves, positions and mistakes: `release_dialect` makes its dialect of them. Source: releases 24.2.5 to
+A season adds its moves, positions and mistakes: `release_dialect` makes its dialect of them. Source: releases 23.0.3 to
 27.0.4.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 from msgspec.structs import replace
@@ -31,6 +30,9 @@ HARD_TIMEOUT_START: Final = "hat innerhalb von"
 EVERYBODY: Final = "Alle Spieler"
 TIE: Final = "Beide Spieler sind gleichauf"
 BETTER: Final = "{name} hat am meisten Punkte erzielt."
+
+_DRAWN: Final = (1,)
+"""The first part of each score after a draw."""
 
 
 class _Sentence(NamedTuple):
@@ -61,10 +63,24 @@ def result_writer(irregular_end: str | None = None) -> Writer:
 
     An outcome whose sentence ends with `irregular_end` is written as if a player were at fault.
     """
-    return partial(_write_result, irregular_end)
+
+    def write(message: m.Result, dialect: Dialect, indent: str) -> Body:
+        lines = _scores(message, dialect, indent, _plain_score)
+        return Body("result", "", lines + _winner(irregular_end, message, dialect, indent))
+
+    return write
 
 
-def _write_result(irregular_end: str | None, message: m.Result, dialect: Dialect, indent: str) -> Body:
+def write_result_with_causes(message: m.Result, dialect: Dialect, indent: str) -> Body:
+    """Write a result of the releases until 2023: causes and reasons are in the scores, a draw has no winner."""
+    lines = _scores(message, dialect, indent, lambda score, inner: packets.score_element(score, score.reason, inner))
+    if len(message.winners) == 1:
+        lines += element(indent, "winner", attribute("team", dialect.team_names[message.winners[0]]))
+    return Body("result", "", lines)
+
+
+def _scores(message: m.Result, dialect: Dialect, indent: str, score_element: Callable[[m.Score, str], str]) -> str:
+    """Return the definition of the scores, and the scores with their players."""
     inner, innermost = indent + "  ", indent + "    "
     entries = "".join(
         element(
@@ -76,12 +92,15 @@ def _write_result(irregular_end: str | None, message: m.Result, dialect: Dialect
                 "player",
                 attribute("name", None if _is_blank(name) else name) + attribute("team", dialect.team_names[seat]),
             )
-            + element(innermost, "score", "", "".join(leaf(innermost + "  ", "part", str(n)) for n in score.parts)),
+            + score_element(score, innermost),
         )
         for seat, (score, name) in enumerate(zip(message.scores, message.names, strict=False))
     )
-    lines = packets.definition_element(message.definition, indent) + element(indent, "scores", "", entries)
-    return Body("result", "", lines + _winner(irregular_end, message, dialect, indent))
+    return packets.definition_element(message.definition, indent) + element(indent, "scores", "", entries)
+
+
+def _plain_score(score: m.Score, indent: str) -> str:
+    return element(indent, "score", "", "".join(leaf(indent + "  ", "part", str(part)) for part in score.parts))
 
 
 def _winner(irregular_end: str | None, message: m.Result, dialect: Dialect, indent: str) -> str:
@@ -126,10 +145,27 @@ def _is_blank(name: str) -> bool:
 
 def result_reader(irregular_end: str | None = None) -> DataReader:
     """Return a reader of results, with causes and reasons from the sentence; see `result_writer`."""
-    return partial(_read_result, irregular_end)
+
+    def read(data: Element, reading: Reading) -> m.Result:
+        result, winner = _read_scores(data, reading, lambda _score: (m.Cause.REGULAR, ""))
+        return result if winner is None else _with_verdict(irregular_end, result, winner, reading.dialect)
+
+    return read
 
 
-def _read_result(irregular_end: str | None, data: Element, reading: Reading) -> m.Result:
+def read_result_with_causes(data: Element, reading: Reading) -> m.Result:
+    """Read what `write_result_with_causes` writes. Raises UnreadableError."""
+    result, winner = _read_scores(data, reading, packets.read_cause)
+    if winner is not None:
+        return replace(result, winners=(packets.seat_named(winner.get("team", ""), TEAM_NAMES, "winner team"),))
+    is_draw = all(score.parts[:1] == _DRAWN for score in result.scores)
+    return replace(result, winners=(0, 1) if is_draw else ())
+
+
+def _read_scores(
+    data: Element, reading: Reading, read_cause: Callable[[Element], tuple[m.Cause, str]]
+) -> tuple[m.Result, Element | None]:
+    """Return a result without its winners, and the element that names them, if there is one."""
     parts = reading.required(data, "scores", optional=("definition", "winner"))
     definition = packets.read_definition(parts["definition"], reading) if "definition" in parts else ()
     entries: dict[Seat, tuple[str, m.Score]] = {}
@@ -142,14 +178,12 @@ def _read_result(irregular_end: str | None, data: Element, reading: Reading) -> 
         seat = packets.seat_named(player.get("team", ""), reading.dialect.team_names, "player team")
         if seat in entries:
             raise UnreadableError(f"im Element scores steht {reading.dialect.team_names[seat]} mehr als einmal")
-        entries[seat] = player.get("name", ""), m.Score(m.Cause.REGULAR, "", score)
+        entries[seat] = player.get("name", ""), m.Score(*read_cause(entry["score"]), score)
     if 0 not in entries:
         raise UnreadableError("im Element scores fehlt ein Spieler")
     names = tuple(entries[seat][0] if seat in entries else "" for seat in (0, 1))
-    result = m.Result(definition, tuple(score for _, (_, score) in sorted(entries.items())), (), (names[0], names[1]))
-    if "winner" not in parts:
-        return result
-    return _with_verdict(irregular_end, result, parts["winner"], reading.dialect)
+    scores = tuple(score for _, (_, score) in sorted(entries.items()))
+    return m.Result(definition, scores, (), (names[0], names[1])), parts.get("winner")
 
 
 def _with_verdict(irregular_end: str | None, result: m.Result, winner: Element, dialect: Dialect) -> m.Result:
@@ -185,6 +219,7 @@ def conduct_texts(
     mistakes_without_move: frozenset[Mistake] = frozenset(),
     describe_move: Callable[[Move | None], str],
     outcome_texts: Mapping[str, str] | None = None,
+    before_move: str = "bei",
 ) -> Texts:
     """Return the texts of a season; the arguments are those of `release_texts`, but for `outcome_texts`.
 
@@ -199,7 +234,7 @@ def conduct_texts(
         mistakes_without_move=mistakes_without_move,
         describe_move=describe_move,
         team_names=TEAM_NAMES,
-        before_move="bei",
+        before_move=before_move,
         move_request_name=_REQUEST_NAME,
     )
 
@@ -262,14 +297,17 @@ def release_dialect(
     read_memento: DataReader,
     data_writers: Mapping[type, Writer],
     irregular_end: str | None = None,
+    scores_have_causes: bool = False,
     **more: Any,
 ) -> Dialect:
     """Return the dialect of a season.
 
     `points` are the parts of the score after the first one, `moves` the readers of moves by class, as the release reads
     them. `data_writers` has at least the writers of `MoveData` and `Memento`. `irregular_end` is that of
-    `result_writer`, `more` are other fields of `Dialect`.
+    `result_writer`; `scores_have_causes` is for the releases until 2023, whose results have no sentence. `more` are
+    other fields of `Dialect`.
     """
+    read_result = read_result_with_causes if scores_have_causes else result_reader(irregular_end)
     mementos = {"memento": read_memento, "sc.protocol.room.MementoMessage": read_memento}
     return Dialect(
         name=name,
@@ -287,7 +325,7 @@ def release_dialect(
             **moves,
             "moveRequest": packets.read_move_request,
             _REQUEST_NAME: packets.read_move_request,
-            **dict.fromkeys(("result", "sc.shared.GameResult"), result_reader(irregular_end)),
+            **dict.fromkeys(("result", "sc.shared.GameResult"), read_result),
         },
         writers={
             **packets.WRITERS,
@@ -298,7 +336,7 @@ def release_dialect(
         data_writers={
             **packets.DATA_WRITERS,
             m.MoveRequest: packets.attribute_writer("moveRequest"),
-            m.Result: result_writer(irregular_end),
+            m.Result: write_result_with_causes if scores_have_causes else result_writer(irregular_end),
             **data_writers,
         },
         move_classes=tuple(moves),

@@ -27,6 +27,7 @@ class TimeoutWinner(enum.Enum):
 
     OPPONENT = "opponent"
     LEADER = "leader"  # the player with more points, or both if the points are equal
+    NOBODY = "nobody"  # the scores alone say it
 
 
 class CancelWinner(enum.Enum):

@@ -678,7 +678,11 @@ class Room:
         self._publish(events.TimeVerdict(*where, think_time, limit, is_hard, source, loop_lag))
         cause = policy.hard_timeout_cause if is_hard else Cause.SOFT_TIMEOUT
         reason = texts.hard_timeout_reason(limit) if is_hard else texts.soft_timeout_reason(limit)
-        winners = (1 - player_slot.seat,) if policy.timeout_winner is TimeoutWinner.OPPONENT else leaders(self.state)
+        winners: tuple[Seat, ...] = ()
+        if policy.timeout_winner is TimeoutWinner.OPPONENT:
+            winners = (1 - player_slot.seat,)
+        elif policy.timeout_winner is TimeoutWinner.LEADER:
+            winners = leaders(self.state)
         self._end(Ending.by_faults({player_slot.seat: (cause, reason)}, winners=winners))
 
     # -- faults of players ------------------------------------------------------------------------------------------

@@ -193,6 +193,7 @@ def test_cancel_winner(winner: CancelWinner, plies: int, result: str) -> None:
         (TimeoutWinner.OPPONENT, 2, "LEFT REGULAR 02 winners [1]"),
         (TimeoutWinner.LEADER, 1, "REGULAR LEFT 20 winners [0]"),
         (TimeoutWinner.LEADER, 2, "LEFT REGULAR 02 winners [0, 1]"),
+        (TimeoutWinner.NOBODY, 1, "REGULAR LEFT 20 winners []"),
     ],
 )
 def test_timeout_winner_and_hard_timeout_cause(winner: TimeoutWinner, plies: int, result: str) -> None:

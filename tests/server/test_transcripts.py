@@ -62,6 +62,8 @@ DEFECTS = {
     "hase-und-igel-2018/pause_step_unpause_cancel": "1.794 A",
     # a forced step before the start starts half a game
     "hase-und-igel-2018/step_forced_before_start": "0.002 A",
+    # who breaks a rule before the other player has come wins, as does the other one
+    "penguins-2023/move_before_the_start": "0.015 a",
 }
 """Differences because the release is wrong; see docs/compatibility.md."""
 
@@ -69,8 +71,8 @@ CHOICES = {
     # the release waits for ever after bytes that are no XML
     "blokus-2027/malformed_http": "0.002 c",
     **dict.fromkeys([f"{name}/stranger_http" for name in BY_THE_KIT], "0.003 c"),
-    # the release names the soft limit
-    **dict.fromkeys([f"{name}/hard_timeout" for name in BY_THE_KIT], "10.039"),
+    # the releases since 2024 name the soft limit
+    **dict.fromkeys([f"{name}/hard_timeout" for name in BY_THE_KIT if name != "penguins-2023"], "10.039"),
     # bytes and requests that cannot be understood are answered with a reason; the release is silent
     "hase-und-igel-2018/auth_unknownroom_observe": "0.403 c",
     "hase-und-igel-2018/auth_unknownroom_step": "0.402 c",
@@ -90,6 +92,8 @@ CHOICES = {
     "blokus-2021-r1/whole_game_join": "4.260 p1",
     # the release prints the memory address of a request
     "blokus-2027/illegal_xml_moverequest_as_move": "0.035 a",
+    # when the observer ends its stream, our server ends its own
+    "penguins-2023/leaving_observer_fin": "0.036 A",
     **dict.fromkeys([f"{name}/packet_move_request" for name in BY_THE_KIT], "0.025 a"),
 }
 """Differences that documents or users require; see docs/compatibility.md."""

@@ -9,6 +9,7 @@ its turn and its length in bytes. The order of packets to different connections 
 from __future__ import annotations
 
 import codecs
+import difflib
 import gzip
 import random
 import re
@@ -190,13 +191,13 @@ class Replayer:
                 client.received.clear()
             rest = client.take_packet()
             if rest is not None:
-                raise DifferenceError(f"{where}: ours sends before {line.text}: {rest!r}")
+                raise DifferenceError(f"{where}: ours sends before {line.text}: {rest!r:.200}")
             if client.is_ended != (line.text == STREAM_ENDS):
                 raise DifferenceError(f"{where}: recorded {line.text}, ours {'ended' if client.is_ended else 'open'}")
             return
         ours = client.take_packet()
         if ours is None:
-            raise DifferenceError(f"{where}: ours says nothing, recorded {line.data!r}")
+            raise DifferenceError(f"{where}: ours says nothing, recorded {line.data!r:.200}")
         self._compare(where, ours, line.data)
 
     def _compare(self, where: str, ours: bytes, theirs: bytes) -> None:
@@ -208,7 +209,12 @@ class Replayer:
                 self._ours_by_theirs.setdefault(their_id, our_id)
         theirs = _UUID.sub(lambda match: self._ours_by_theirs.get(match[0], match[0]), theirs)
         if ours != theirs:
-            raise DifferenceError(f"{where}:\nours     {ours!r}\nrecorded {theirs!r}")
+            raise DifferenceError(f"{where}:\n{_differing_lines(ours, theirs)}")
+
+
+def _differing_lines(ours: bytes, theirs: bytes) -> str:
+    recorded, answered = (data.decode("utf-8", "backslashreplace").split("\n") for data in (theirs, ours))
+    return "\n".join(difflib.unified_diff(recorded, answered, "recorded", "ours", n=1, lineterm=""))
 
 
 def _cut(match: re.Match[bytes]) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -83,3 +84,12 @@ def test_a_step_that_fails_says_the_end_of_what_the_program_said() -> None:
 def test_a_folder_without_a_release_says_how_to_build_one(tmp_path: Path) -> None:
     with pytest.raises(ReleaseError, match=r"has no built release .*: python -m tools\.season build"):
         _ = Release(tmp_path).class_path
+
+
+def test_a_release_is_told_with_its_day_and_its_player(repository: Path, tmp_path: Path) -> None:
+    assert re.fullmatch(r"\d{4}-\d{2}-\d{2}", build.day_of(repository, "26.0.7"))
+    with pytest.raises(ReleaseError, match=r"has no Starter\.java"):
+        build.player_class(tmp_path)
+    (tmp_path / "sc/player/util").mkdir(parents=True)
+    (tmp_path / "sc/player/util/Starter.java").touch()
+    assert build.player_class(tmp_path) == "sc.player.util.Starter"

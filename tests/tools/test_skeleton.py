@@ -91,3 +91,12 @@ def test_its_files_are_imported_linted_and_fail_where_something_is_to_be_written
     assert f"{len(reasons)} failed" in played.stdout, played.stdout
     assert len(reasons) > 15
     assert [reason for reason in reasons if not WRITE_THIS.match(reason)] == []
+
+
+@pytest.mark.parametrize(
+    ("year", "policy"), [(2030, "_RELEASE_2027"), (2025, "_RELEASE_2027"), (2022, "_RELEASE_2023")]
+)
+def test_the_conduct_is_that_of_the_nearest_season(root: Path, year: int, policy: str) -> None:
+    write_skeleton(root, NAME, year, DAY)
+    entry = (root / "server/editions.py").read_text("utf-8").partition(f'"swc_{year}_{NAME}"')[2]
+    assert entry.partition("),")[0].split(",\n")[3].strip() == policy

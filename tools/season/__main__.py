@@ -18,6 +18,7 @@ from tools.season.our_player import OurPlayer
 from tools.season.record import record as record_release
 from tools.season.release import Release, ReleaseError
 from tools.season.rules import open_rules
+from tools.season.samples import pick_samples
 from tools.season.skeleton import skeleton
 
 _FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -35,13 +36,13 @@ def season() -> None:
 @click.argument("out", type=_FOLDER)
 @click.option("--compiler", type=_FOLDER, help="Folder for the Kotlin compiler.  [default: beside OUT]")
 def build(repository: Path, tag: str, out: Path, compiler: Path | None) -> None:
-    """Compile the server of TAG from a clone of software-challenge/backend into the folder OUT.
+    """Compile server and player of TAG from a clone of software-challenge/backend into the folder OUT.
 
     Takes about two minutes. Needs Java 17 and some libraries of Debian, which it names.
     """
     out.mkdir(parents=True, exist_ok=True)
     release = build_release(repository, tag, out, compiler or out.resolve().parent / "kotlin", click.echo)
-    click.echo(f"{release.folder / 'serve'} PORT starts it")
+    click.echo(f"{release.folder / 'serve'} PORT starts the server, {release.folder / 'play'} --port PORT a player")
 
 
 @season.command()
@@ -54,6 +55,7 @@ def build(repository: Path, tag: str, out: Path, compiler: Path | None) -> None:
 )
 def oracle(release: Path, out: Path, games: int, seed: int, starts: Iterable[str] | None) -> None:
     """Play games by the rules of RELEASE, and write positions, legal moves, verdicts and results to OUT (.jsonl.gz)."""
+    out.parent.mkdir(parents=True, exist_ok=True)
     with open_rules(Release(release)) as rules, gzip.open(out, "wt", encoding="utf-8") as file:
         for line in play_games(rules, games, seed, list(starts or ())):
             file.write(json.dumps(line, ensure_ascii=False, separators=(",", ":")) + "\n")
@@ -109,6 +111,17 @@ def compare(edition: str, recordings: Path) -> None:
     """Replay RECORDINGS of an official server against our EDITION, and print where the answers differ."""
     for line in compare_recordings(_edition(edition), recordings):
         click.echo(line)
+
+
+@season.command()
+@click.argument("recordings", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("out", type=_FOLDER)
+def samples(recordings: Path, out: Path) -> None:
+    """Write one packet of each kind in RECORDINGS into the folder OUT, a file for each."""
+    out.mkdir(parents=True, exist_ok=True)
+    for name, packet in pick_samples(recordings):
+        (out / f"{name}.xml").write_bytes(packet)
+        click.echo(f"{name}.xml")
 
 
 @season.command()

@@ -39,7 +39,7 @@ _OLDEST = 22
 
 
 def build(repository: Path, tag: str, out: Path, compiler: Path, say: Callable[[str], None]) -> Release:
-    """Compile the server of a release, and return it; `out/serve PORT` starts it.
+    """Compile server and player of a release, and return it; `out/serve PORT` and `out/play` start them.
 
     `repository` is a clone or a bare copy of `software-challenge/backend`, `tag` a release such as ``26.1.0``, `out`
     the folder for the result: what was built there before is replaced. The Kotlin compiler is downloaded into
@@ -52,7 +52,7 @@ def build(repository: Path, tag: str, out: Path, compiler: Path, say: Callable[[
     source = out.resolve() / "src"
     unpack_sources(repository, tag, source)
     game, year = season_of(source)
-    say(f"{tag}: {game}, season {year}")
+    say(f"{tag}: {game}, season {year}, of {day_of(repository, tag)}")
     adapt(source)
     jars = _compiler(compiler, say)
     libraries = [
@@ -68,6 +68,7 @@ def build(repository: Path, tag: str, out: Path, compiler: Path, say: Callable[[
         "sdk": sorted(folder for folder in (source / "sdk/src/main").iterdir() if folder.is_dir()),
         "server": [source / "server/src/main/java"],
         "plugin": [_first_folder(plugin / "src/main/kotlin", plugin / "src/shared")],
+        "player": [source / "player/src/main"],
     }
     class_path = [*libraries]
     for name, sources in parts.items():
@@ -82,7 +83,7 @@ def build(repository: Path, tag: str, out: Path, compiler: Path, say: Callable[[
             shutil.copytree(resources, out / "plugin", dirs_exist_ok=True)
     (out / "classpath").write_text(":".join(map(str, class_path)) + "\n", "utf-8")
     release = Release(out)
-    _write_starter(release)
+    _write_starters(release, player_class(source / "player/src/main"))
     return release
 
 
@@ -111,6 +112,11 @@ def unpack_sources(repository: Path, tag: str, to: Path) -> None:
         files.extractall(to)
 
 
+def day_of(repository: Path, tag: str) -> str:
+    """Return the day of a tag that is there, ISO 8601."""
+    return run(["git", "-C", str(repository), "log", "-1", "--format=%cs", f"refs/tags/{tag}"]).decode().strip()
+
+
 def season_of(source: Path) -> tuple[str, int]:
     """Return the name of the game in a release's sources, and the year of the season.
 
@@ -129,6 +135,13 @@ def season_of(source: Path) -> tuple[str, int]:
 def plugin_folder(source: Path, game: str, year: int) -> Path:
     """Where a release has the rules of its season; it has had three places since 2022."""
     return _first_folder(source / "games" / game, source / f"plugin{year}", source / "plugin")
+
+
+def player_class(sources: Path) -> str:
+    """Return the name of the class that starts the release's own player; it has had two names since 2022."""
+    for file in sources.rglob("Starter.java"):
+        return ".".join(file.relative_to(sources).with_suffix("").parts)
+    raise ReleaseError(f"{sources} has no Starter.java")
 
 
 def _first_folder(*folders: Path) -> Path:
@@ -192,19 +205,30 @@ def run(command: Sequence[str]) -> bytes:
     return ended.stdout
 
 
-def _write_starter(release: Release) -> None:
-    """Write `serve PORT`, with which a person starts the server."""
-    starter = release.folder / "serve"
+def _write_starters(release: Release, player: str) -> None:
+    """Write `serve PORT` and `play OPTIONS`, with which a person or a program starts server and player."""
     home = release.folder.resolve()
-    java = " ".join(f"'{word}'" for word in release.server_command())
-    starter.write_text(
-        f"""#!/usr/bin/env bash
-# serve PORT [options]: the official server {release.version}, on 127.0.0.1
+    _write_program(
+        release.folder / "serve",
+        f"""# serve PORT [options]: the official server {release.version}, on 127.0.0.1
 port=$1; shift
 mkdir -p '{home}'/run-"$port"; cd '{home}'/run-"$port" || exit 1
 printf 'password = examplepassword\\npaused = false\\n' >server.properties
-exec {java} --port "$port" "$@"
+exec {_quoted(release.server_command())} --port "$port" "$@"
 """,
-        "utf-8",
     )
-    starter.chmod(0o755)
+    _write_program(
+        release.folder / "play",
+        f"""# play [--host HOST] [--port PORT] [--reservation CODE]: the release's own player, which moves at random
+exec {_quoted(release.program(player))} "$@"
+""",
+    )
+
+
+def _quoted(command: Sequence[str]) -> str:
+    return " ".join(f"'{word}'" for word in command)
+
+
+def _write_program(path: Path, text: str) -> None:
+    path.write_text(f"#!/usr/bin/env bash\n{text}", "utf-8")
+    path.chmod(0o755)

@@ -43,7 +43,11 @@ class Release:
 
     def server_command(self) -> list[str]:
         """The command that starts the release's server; options of the server may follow."""
-        return [*_JAVA, "-cp", self.class_path, "sc.server.Application"]
+        return self.program("sc.server.Application")
+
+    def program(self, main_class: str) -> list[str]:
+        """The command that runs a class of the release alone."""
+        return [*_JAVA, "-cp", self.class_path, main_class]
 
     def _driver_classes(self) -> Path:
         """The driver, compiled against this release; again only when its sources have changed."""

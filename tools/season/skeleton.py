@@ -25,12 +25,14 @@ _ENTRY: Final = """\
             "§game_type",
             "game.§package:§{constant}_§year",
             "protocol.dialects.§{package}_§year:§{constant}_§year",
-            _RELEASE_2027,
+            §policy,
             release="§release",
             since="§since",
         ),
 """
 _ROW: Final = "| `§game_type` | `§edition` | §since | release §release | clients of §year |\n"
+_ENTRY_OF: Final = re.compile(r' +Edition\(\n +"[^"]*",\n +"swc_(\d+)_(?:.*\n){3} +(_\w+),')
+"""The year and the policy of an entry."""
 _EDITIONS: Final = "server/editions.py"
 _TABLE: Final = "docs/compatibility.md"
 
@@ -84,6 +86,7 @@ def write_skeleton(
     if not _NAME.fullmatch(package):
         raise SkeletonError(f"{package!r} cannot be the name of a package, expected words such as mississippi_queen")
     season = _Season(package, year, title, release or f"{year % 100}.0.0", since)
+    season.names["policy"] = _nearest_policy(root / _EDITIONS, year)
     new = {season.path(template): template for template in sorted(_FILES.rglob(f"*{_SUFFIX}"))}
     for name in new:
         if (root / name).exists():
@@ -103,6 +106,14 @@ def write_skeleton(
     for command in (("check", "--fix", "--quiet", "--no-cache"), ("format", "--quiet", "--no-cache")):
         subprocess.run([sys.executable, "-m", "ruff", *command, *python], cwd=root, check=True)
     return [*new, *changed]
+
+
+def _nearest_policy(path: Path, year: int) -> str:
+    """Return the name of the policy that the edition of the nearest season has; of two, the later one."""
+    entries = [(int(found[1]), found[2]) for found in _ENTRY_OF.finditer(path.read_text("utf-8"))]
+    if not entries:
+        raise SkeletonError(f"{path} has no entry of another season")
+    return min(entries, key=lambda entry: (abs(entry[0] - year), -entry[0]))[1]
 
 
 def _before_older(path: Path, pattern: str, season: _Season, text: str) -> str:

@@ -114,8 +114,8 @@
       const inside = frame.contentDocument?.documentElement;
       if (!inside) return;
       const fit = () => {
-        const height = frame.contentDocument.body.scrollHeight;
-        if (height > 100) frame.height = height + 4;
+        const { height } = frame.contentDocument.body.getBoundingClientRect();
+        if (height > 100) frame.height = Math.ceil(height) + 4;
       };
       new ResizeObserver(fit).observe(frame.contentDocument.body);
       fit();

@@ -174,7 +174,7 @@ def test_pages_of_a_league_that_has_played(served: ServedLeague, visit: Callable
     look(pupil, "other-team")
     page.get_by_role("button", name="Herausfordern").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Die Herausforderung steht")
-    page.get_by_role("link", name="EN").click()
+    page.get_by_role("link", name="EN", exact=True).click()
     page.goto(f"{served.url}/")
     expect(page.get_by_role("link", name="Table")).to_be_visible()
     page.get_by_role("link", name="Live").click()

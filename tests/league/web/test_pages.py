@@ -14,10 +14,11 @@ import trio
 from spielleiter.league.games import list_games, list_pairs
 from spielleiter.league.helpers import list_helpers
 from spielleiter.league.model import Fault, RatingOfDay, Version
+from spielleiter.league.rating_chart import rating_chart
 from spielleiter.league.rating_history import save_ratings
 from spielleiter.league.settings import change_settings, load_settings
 from spielleiter.league.versions import finish_check, get_version, list_versions
-from spielleiter.league.web.public import losses_by_reason, rating_chart
+from spielleiter.league.web.public import losses_by_reason
 from tests.league.leagues import NOON, League
 from tests.league.web.sites import PASSWORD, Pages, Visitor, pages_of
 from tests.viewer.web.pages import HOST, Answer, never, request_scope
@@ -353,12 +354,13 @@ async def test_the_code_of_a_pc_is_shown_once_and_can_be_revoked(pages: Pages) -
     assert "widerrufen" in text_of(await teacher.get("/teacher/helpers"))
 
 
-async def test_a_backup_is_a_download_that_leaves_nothing_behind(pages: Pages) -> None:
+async def test_backup_and_export_are_downloads_that_leave_nothing_behind(pages: Pages) -> None:
     teacher = await pages.set_up(["Ada"])
     await teacher.get("/teacher")
     backup = await teacher.post("/teacher/keep/backup")
     assert backup.body.startswith(b"SQLite format 3\0")
     assert "attachment" in backup.headers["content-disposition"]
+    assert (await teacher.post("/teacher/keep/export")).body.startswith(b"PK")
     assert [path.name for path in pages.league.database.path.parent.glob(".keep*")] == []
 
 

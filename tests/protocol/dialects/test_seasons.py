@@ -12,7 +12,13 @@ from spielleiter.game.api import Game, State
 from spielleiter.game.blokus.state import BLOKUS_2021
 from spielleiter.protocol import messages as m
 from spielleiter.protocol.dialect import Dialect
-from spielleiter.protocol.dialects import blokus_2021, blokus_2027, hase_und_igel_2018, mississippi_queen_2024
+from spielleiter.protocol.dialects import (
+    blokus_2021,
+    blokus_2027,
+    hase_und_igel_2018,
+    mississippi_queen_2024,
+    penguins_2023,
+)
 from spielleiter.protocol.errors import Refusal, RemoteProtocolError
 from spielleiter.server.editions import EDITIONS
 from tests.protocol.streams import data_of, decode, packets, samples, transcripts
@@ -32,7 +38,7 @@ class Season(NamedTuple):
 R1, R2 = blokus_2021.BLOKUS_2021_R1, blokus_2021.BLOKUS_2021_R2
 R3, RELEASE = blokus_2021.BLOKUS_2021_R3, blokus_2021.BLOKUS_2021_RELEASE
 D2027, D2018 = blokus_2027.BLOKUS_2027, hase_und_igel_2018.HASE_UND_IGEL_2018
-D2024 = mississippi_queen_2024.MISSISSIPPI_QUEEN_2024
+D2023, D2024 = penguins_2023.PENGUINS_2023, mississippi_queen_2024.MISSISSIPPI_QUEEN_2024
 FOLDERS: Final = {R3.name: "blokus-2021", RELEASE.name: "blokus-2021"}
 """The folder with the recordings of an edition, if it has another name than the edition."""
 SEASONS: Final = [
@@ -133,6 +139,7 @@ def test_the_rules_lead_from_position_to_position(season: Season, game: Path) ->
         (R1, CLOSE, "sc.protocol.responses.CloseConnection"),
         (R3, CLOSE, "sc.protocol.CloseConnection"),
         (RELEASE, ("sc.protocol.CloseConnection",), "sc.protocol.CloseConnection"),
+        (D2023, ("sc.protocol.CloseConnection",), "sc.protocol.CloseConnection"),
         (D2024, ("sc.protocol.CloseConnection",), "sc.protocol.CloseConnection"),
         (D2027, ("close", "sc.protocol.CloseConnection"), "close"),
     ],

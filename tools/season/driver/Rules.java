@@ -7,6 +7,7 @@ import java.io.InputStreamReader;
 import java.io.ObjectOutputStream;
 import java.io.PrintStream;
 import java.io.StringWriter;
+import java.lang.reflect.Constructor;
 import java.lang.reflect.Field;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Method;
@@ -242,9 +243,7 @@ public final class Rules {
             answer.put("reason", reason instanceof Enum<?> value ? value.name() : reason.getClass().getSimpleName());
             answer.put("text", property(reason, "getMessage"));
         }
-        if (property(game, "getResult") instanceof RoomMessage result) {
-            answer.put("packet", packetText(result));
-        }
+        answer.put("packet", packetText(result(game)));
         answer.put("points", points(state));
     }
 
@@ -298,6 +297,20 @@ public final class Rules {
 
     private static AbstractGame game(IGameInstance game) {
         return (AbstractGame) game;
+    }
+
+    /** The result if the game ends here. Until 2023, the room put it together. */
+    private RoomMessage result(AbstractGame game) throws Exception {
+        if (property(game, "getResult") instanceof RoomMessage result) {
+            return result;
+        }
+        for (Constructor<?> constructor : Class.forName("sc.shared.GameResult").getConstructors()) {
+            if (constructor.getParameterCount() == 3) {
+                Object scores = property(game, "generateScoreMap");
+                return (RoomMessage) constructor.newInstance(plugin.getScoreDefinition(), scores, property(game, "getWinner"));
+            }
+        }
+        throw new IllegalStateException("this release makes its results in an unknown way");
     }
 
     /** The state after a move, or the exception with which the release refuses it. */

@@ -1,0 +1,1 @@
+"""How Penguins is shown."""
