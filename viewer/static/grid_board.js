@@ -40,11 +40,21 @@ export class GridBoard {
 
   // Returns a cross for each cell that breaks a rule, which may be outside of the board.
   crossesOn(cells) {
-    return cells.map(([x, y]) => svg("path", { d: `M${x + 0.15} ${this.topOf(y) + 0.15}l.7 .7m0 -.7l-.7 .7`, class: "offending", "data-x": x, "data-y": y }));
+    return crossesOn(cells.map(([x, y]) => [x + 0.5, this.topOf(y) + 0.5]), cells);
   }
 
   // Returns a tick for each cell of a better move.
   ticksOn(cells) {
-    return cells.flatMap(([x, y]) => ["better-tick-under", "better-tick"].map((name) => svg("path", { d: `M${x + 0.26} ${this.topOf(y) + 0.52}l.18 .2l.32 -.42`, class: name })));
+    return ticksOn(cells.map(([x, y]) => [x + 0.5, this.topOf(y) + 0.5]));
   }
+}
+
+// Returns a cross around each of `centers`, which are the middles of `cells`.
+export function crossesOn(centers, cells) {
+  return centers.map(([x, y], order) => svg("path", { d: `M${x - 0.35} ${y - 0.35}l.7 .7m0 -.7l-.7 .7`, class: "offending", "data-x": cells[order][0], "data-y": cells[order][1] }));
+}
+
+// Returns a tick around each of `centers`.
+export function ticksOn(centers) {
+  return centers.flatMap(([x, y]) => ["better-tick-under", "better-tick"].map((name) => svg("path", { d: `M${x - 0.24} ${y + 0.02}l.18 .2l.32 -.42`, class: name })));
 }

@@ -4,12 +4,12 @@
 // The row 0 is the lowest one. A player's fish differ from the other's in their shape as well: those of player 1 look to
 // the right and are plain, those of player 2 look to the left and have stripes. The number on a fish is its size.
 
-import { el, setText, svg } from "../../static/dom.js";
+import { el, svg } from "../../static/dom.js";
 import { addGame } from "../../static/games.js";
 import { GridBoard } from "../../static/grid_board.js";
 import { Holdings } from "../../static/holdings.js";
 import { number, t } from "../../static/i18n.js";
-import { MoveButtons } from "../../static/move_buttons.js";
+import { PieceInput, cellName, moveMarks, way } from "../../static/moving_pieces.js";
 import { TEAMS, teamDrawing, teamName } from "../../static/teams.js";
 import { CellThumbnail } from "../../static/thumbnails.js";
 import { TEXTS } from "./texts.js";
@@ -22,10 +22,6 @@ const NEIGHBORS = [[1, 0], [0, 1], [1, 1], [-1, 1]]; // each pair of neighbours 
 function fishOf(sign) {
   const player = SIGNS.findIndex((signs) => signs.includes(sign));
   return player < 0 ? null : { player, size: SIGNS[player].indexOf(sign) };
-}
-
-function cellName([x, y]) {
-  return `(${x},\u00a0${y})`;
 }
 
 // A fish in the middle of a cell. Paths are in a box from -.5 to .5.
@@ -55,7 +51,7 @@ class Board extends GridBoard {
       isUpward: true,
       layers,
       attributesOf: (x, y) => ({ class: "sea", role: "cell", "data-field": y * width + x, ...listener(y * width + x) }),
-    }, { class: `piranhas${options.onField ? " takes-clicks" : ""}`, role: "table", "aria-label": t("piranhas.board"), viewBox: `-.8 -.1 ${width + 0.9} ${width + 0.9}` });
+    }, { class: `moving-pieces piranhas${options.onField ? " takes-clicks" : ""}`, role: "table", "aria-label": t("piranhas.board"), viewBox: `-.8 -.1 ${width + 0.9} ${width + 0.9}` });
     [this.links, this.legalLayer, this.pieces, this.layer, this.inputLayer] = layers;
     this.shown = "";
   }
@@ -66,13 +62,12 @@ class Board extends GridBoard {
     const signs = position.board.cells;
     const heaviest = new Set((position.players ?? []).flatMap((player) => player.swarmCells ?? []).map(cellName));
     if (signs !== this.shown) this.showCells(signs, heaviest);
-    this.legalLayer.replaceChildren(...(extras.legal ?? []).flatMap((move) => this.way(move, "legal-way")));
-    const marks = [];
-    const { lastMove: move } = position;
-    if (move?.to) marks.push(...this.way(move, "last-way is-last"), this.frame(move.to, "last-frame is-last"), this.frame(move.from, "last-frame is-start"));
-    if (extras.better?.move.to) marks.push(...this.way(extras.better.move, "better-way"), ...this.ticksOn([extras.better.move.to]));
-    if (extras.illegal) marks.push(...this.refused(extras.illegal));
-    this.layer.replaceChildren(...marks);
+    this.legalLayer.replaceChildren(...(extras.legal ?? []).flatMap((move) => way(this, move, "legal-way")));
+    this.layer.replaceChildren(...moveMarks(this, position, extras));
+  }
+
+  indexOf([x, y]) {
+    return y * this.width + x;
   }
 
   showCells(signs, heaviest) {
@@ -101,83 +96,9 @@ class Board extends GridBoard {
     this.links.replaceChildren(...links);
   }
 
-  // An arrow from the start of a move to its target.
-  way(move, name) {
-    if (!move.from || !move.to) return [];
-    const [start, end] = [this.centerOf(move.from), this.centerOf(move.to)];
-    const [dx, dy] = [end[0] - start[0], end[1] - start[1]];
-    const length = Math.hypot(dx, dy) || 1;
-    const [ux, uy] = [dx / length, dy / length];
-    const tip = [end[0] - 0.42 * ux, end[1] - 0.42 * uy]; // at the border of the cell, not on the fish
-    const wing = (side) => `${tip[0] - 0.26 * ux - side * 0.17 * uy} ${tip[1] - 0.26 * uy + side * 0.17 * ux}`;
-    const d = `M${start[0]} ${start[1]}L${tip[0]} ${tip[1]}M${wing(1)}L${tip[0]} ${tip[1]}L${wing(-1)}`;
-    return [svg("path", { d, class: "way-under" }), svg("path", { d, class: name })];
-  }
-
   frame([x, y], name) {
     return svg("rect", { x: x + 0.06, y: this.topOf(y) + 0.06, width: 0.88, height: 0.88, rx: 0.12, class: name });
   }
-
-  refused(illegal) {
-    const known = (cells) => (cells ?? []).filter((cell) => this.centerOf(cell));
-    return [...known(illegal.cells).map((cell) => this.frame(cell, "refused")), ...this.crossesOn(known(illegal.offendingCells))];
-  }
-
-  // Shows what a person may choose: the fish that can move, or the chosen one and its targets; null shows nothing.
-  showChoice(choice) {
-    const starts = choice?.starts ?? [];
-    const targets = choice?.targets ?? [];
-    this.inputLayer.replaceChildren(
-      ...starts.map((cell) => this.frame(cell, "can-move")),
-      ...(choice?.chosen ? [this.frame(choice.chosen, "chosen")] : []),
-      ...targets.map((cell) => {
-        const [x, y] = this.centerOf(cell);
-        return svg("circle", { cx: x, cy: y, r: 0.3, class: "target-ring" });
-      }));
-    const open = new Set([...starts, ...targets].map(cellName));
-    this.cells.forEach((cell, index) => cell.classList.toggle("is-open", open.has(cellName([index % this.width, Math.floor(index / this.width)]))));
-  }
-}
-
-// Choosing a move: a fish on the board and then its target, or one of the buttons, which are the same moves.
-class FishInput extends MoveButtons {
-  constructor(view, choose) {
-    super(view.drawing, choose);
-    this.board = view.board;
-    this.tools = el("div"); // for a button to pass, which nobody may here
-  }
-
-  request(legal, position = null) {
-    this.moves = legal?.moves ?? [];
-    super.request(legal, position);
-  }
-
-  // Shows the moves of the fish on one cell; null shows those of all fish.
-  show(field) {
-    super.show(field);
-    if (!this.board) return; // called by the constructor
-    const own = field === null ? [] : this.moves.filter((move) => targetOf(move) === field);
-    this.field = own.length ? field : null;
-    const starts = new Map(this.moves.map((move) => [cellName(move.from), move.from]));
-    this.board.showChoice(!this.moves.length ? null : own.length ? { chosen: own[0].from, targets: own.map((move) => move.to) } : { starts: [...starts.values()] });
-    if (this.isAsked) setText(this.hint, own.length ? t("piranhas.chooseTarget", { from: cellName(own[0].from) }) : t("piranhas.chooseFish"));
-  }
-
-  // A click on a cell of the board.
-  pick(field) {
-    const move = this.moves.find((each) => targetOf(each) === this.field && indexOf(each.to) === field);
-    if (move) this.choose(move.index);
-    else this.show(this.moves.some((each) => targetOf(each) === field) && field !== this.field ? field : null);
-  }
-}
-
-function indexOf([x, y]) {
-  return y * 10 + x;
-}
-
-// The cell by which a move is grouped in the list of buttons: that of its fish.
-function targetOf(move) {
-  return move.from ? indexOf(move.from) : null;
 }
 
 addGame(teamDrawing({
@@ -185,7 +106,7 @@ addGame(teamDrawing({
   createThumbnail: () => new CellThumbnail(TEAMS.map((team, player) => ({ letters: SIGNS[player], form: player ? "round" : "small", class: `team-dot-${team}` })), { isUpward: true }),
   createBoard: (game, options = {}) => new Board(game, options),
   createPlayerDetails: () => new Holdings(({ swarm = 0, fish: count = 0, swarms = 0 }) => [[t("piranhas.swarm"), swarm], [t("piranhas.count"), count], [t("piranhas.swarms"), swarms]]),
-  createInput: (view, choose) => new FishInput(view, choose),
+  createInput: (view, choose) => new PieceInput(view, choose, (from) => (from ? t("piranhas.chooseTarget", { from: cellName(from) }) : t("piranhas.chooseFish"))),
   moveText(move) {
     if (!move.to) return move.text ?? "";
     const ends = t("piranhas.moved", { from: cellName(move.from), to: cellName(move.to) });
@@ -195,6 +116,5 @@ addGame(teamDrawing({
     const text = el("span", { text: t("piranhas.moved", { from: cellName(move.from), to: cellName(move.to) }) });
     return Number.isInteger(move.eaten) ? [text, el("small", { text: t("piranhas.eats", { size: move.eaten }) })] : text;
   },
-  targetOf,
   pointsText: (position, player) => t("piranhas.points", { points: number(position.players?.[player]?.swarm ?? 0) }),
 }), TEXTS);
