@@ -35,10 +35,10 @@ from spielleiter.league.teams import add_teams
 from spielleiter.league.versions import add_upload, finish_check, list_versions, set_anchors
 from tests.contest.packages import program_text
 
-SHORTEST_LIFE: Final = 4.0
-LONGEST_LIFE: Final = 20.0
+SHORTEST_LIFE: Final = 10.0
+LONGEST_LIFE: Final = 45.0
 """Seconds from the first answer of the pages to the kill."""
-UPLOAD_PAUSE: Final = 4.0
+UPLOAD_PAUSE: Final = 8.0
 START_TIMEOUT: Final = 120.0
 _CREATED: Final = 201
 

@@ -229,14 +229,17 @@ async def _keep_running(
     from spielleiter.league.settings import load_settings
     from spielleiter.server.net.sockets import listen
 
-    while True:
-        settings = await database.read(load_settings)
-        host = EVERYWHERE if settings.is_open_to_network else HERE
-        with contextlib.ExitStack() as stack:
-            sockets = listen(host, ports.pages)
-            for sock in sockets:
-                stack.enter_context(contextlib.closing(sock))
-            ports = replace(ports, pages=sockets[0].getsockname()[1])
+    sockets: list[socket.socket] = []
+    listening_at = ""
+    try:
+        while True:
+            settings = await database.read(load_settings)
+            host = EVERYWHERE if settings.is_open_to_network else HERE
+            # the sockets stay otherwise, so that requests wait until the pages are there again
+            if host != listening_at:
+                _close(sockets)
+                sockets, listening_at = listen(host, ports.pages), host
+                ports = replace(ports, pages=sockets[0].getsockname()[1])
             for line in _opening_lines(folder, settings, ports.pages, setup_code):
                 print_line(line)
             setup_code = None
@@ -244,7 +247,14 @@ async def _keep_running(
                 nursery.start_soon(_run_parts, folder, database, settings, sockets, ports, public_url)
                 await _until_changed(database, settings)
                 nursery.cancel_scope.cancel()
-        print_line("The teacher has changed the settings; the league begins again with them")
+            print_line("The teacher has changed the settings; the league begins again with them")
+    finally:
+        _close(sockets)
+
+
+def _close(sockets: list[socket.socket]) -> None:
+    for sock in sockets:
+        sock.close()
 
 
 async def _until_changed(database: Database, settings: LeagueSettings) -> None:
