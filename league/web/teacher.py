@@ -49,6 +49,8 @@ from spielleiter.viewer.web.answers import WebError
 from spielleiter.viewer.web.guard import client_address
 
 ENTRIES_ON_PAGE: Final = 100
+_DOWNLOAD: Final = ".keep-"
+"""The beginning of the names of folders in that of the league, in which a file to download is made."""
 _NO_ADDRESS: Final = WebError(404, "Diese Adresse gibt es hier nicht.", "There is no such address here.")
 _WRONG_CODE: Final = (
     "Dieser Code ist falsch oder gilt nicht mehr. Der richtige steht in dem Fenster, in dem spielleiter läuft.",
@@ -354,7 +356,7 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
         visit = await visits.open(request, "teacher")
         await read_form(request, visit.session)
         kind = _action(request, {"backup", "export"})
-        folder = Path(tempfile.mkdtemp(prefix=".keep-", dir=database.path.parent))
+        folder = Path(tempfile.mkdtemp(prefix=_DOWNLOAD, dir=database.path.parent))
         stamp = f"{datetime.fromtimestamp(visit.now, UTC).astimezone():%Y-%m-%d}"
 
         def make() -> Path:
@@ -396,6 +398,12 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
         Route("/teacher/log", log_page),
         post("/teacher/keep/{action}", keep),
     ]
+
+
+def remove_unfinished_downloads(folder: Path) -> None:
+    """Remove from the folder of a league what a process left there that was killed while it made a download."""
+    for path in folder.glob(f"{_DOWNLOAD}*"):
+        shutil.rmtree(path, ignore_errors=True)
 
 
 # -- what the forms do ----------------------------------------------------------------------------------------------
