@@ -410,12 +410,12 @@ async def test_the_final_is_shown_round_by_round(pages: Pages) -> None:
     assert (await teacher.post("/teacher/control/final", {"kind": "dice", "pairs": "1"})).status == 409
     assert (await teacher.post("/teacher/control/final", {"kind": "knock-out", "pairs": "1"})).status == 303
     pages.league(continue_final, NOON, random.Random(1))
-    assert "Runde 1" in text_of(await teacher.get("/final"))
+    assert "Halbfinale" in text_of(await teacher.get("/final"))
     play_final(pages.league)
     for path in ("/final", "/beamer"):
         page = text_of(await teacher.get(path))
         assert re.search(r"Gewonnen hat (Ada|Grace|Alan|Barbara)!", page), path
-        assert "Runde 2" in page
+        assert "Spiel um Platz 3" in page
     assert (await teacher.post("/teacher/control/end")).status == 303
     assert (await teacher.post("/teacher/control/practice")).status == 303
     assert pages.bugs == []
