@@ -109,7 +109,7 @@ class LeagueSite:
         self._report_bug = report_bug
         self._settings = LeagueSettings()
         url = urlsplit(public_url or "")
-        visits = Visits(database, Accounts(database), director, port, is_encrypted=url.scheme == "https", now=now)
+        visits = Visits(database, Accounts(database), director, port, public_url, now=now)
         self._visits = visits
         pages = PageSettings(host="127.0.0.1", port=0, secret=arena.viewer_secret, is_match=True, spares_processor=True)
         self._viewer = Site(

@@ -138,7 +138,7 @@ _SWITCHES: Final = (
     ),
     (
         "runs_without_sandbox",
-        "Gefährlich: Ohne Sandbox laufen Programme trotzdem. Sie können lesen und ändern, was du hier kannst",
+        "Gefährlich: Programme laufen auch ohne Sandbox. Sie können dann lesen und ändern, was Ihnen hier möglich ist",
         "Dangerous: without a sandbox, programs run nevertheless. They can read and change whatever you can here",
     ),
 )
@@ -193,9 +193,9 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
         """What goes on, and what the teacher can do about it."""
         visit = await visits.open(request, "teacher")
         teams, active = await database.read(lambda db: (list_teams(db), active_versions(db)))
-        link = f"{_base(request)}/watch/{visit.settings.spectator_token}" if visit.settings.spectator_token else ""
+        link = f"{visit.address}/watch/{visit.settings.spectator_token}" if visit.settings.spectator_token else ""
         paused = [version for version in active if version.is_paused]
-        return visit.page("teacher", teams=teams, active=active, paused=paused, link=link, base=_base(request))
+        return visit.page("teacher", teams=teams, active=active, paused=paused, link=link)
 
     async def control(request: Request) -> Response:
         """One of the buttons of that page."""
@@ -317,7 +317,6 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
             gate=gate,
             code=code,
             name=name,
-            host=visit.request.url.hostname,
         )
 
     async def change_helpers(request: Request) -> Response:
@@ -423,12 +422,8 @@ def _id_in(form: Mapping[str, str], name: str) -> int:
     return int(text)
 
 
-def _base(request: Request) -> str:
-    return f"{request.url.scheme}://{request.url.netloc}"
-
-
 def _sheet(visit: Visit, codes: Sequence[NewTeam]) -> Response:
-    return visit.page("sheet", codes=codes, url=_base(visit.request))
+    return visit.page("sheet", codes=codes, url=visit.address)
 
 
 def _editions() -> list[tuple[str, str]]:

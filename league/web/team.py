@@ -55,7 +55,7 @@ def team_routes(visits: Visits, *, random_seed: Callable[[], int] = lambda: rand
             await database.read(require_upload_allowed, visit.team_id, 0, visit.now)
         except RefusedError as error:
             refusal = visit.words.say(error.de, error.en)
-        return visit.page("upload", refusal=refusal, url=f"{request.url.scheme}://{request.url.netloc}")
+        return visit.page("upload", refusal=refusal, url=visit.address)
 
     async def upload(request: Request) -> Response:
         """The ZIP in the body, `?name=` of the file, `&main=`, `&parameters=`; JSON with the new version."""

@@ -55,6 +55,7 @@ async def test_a_league_begins_with_its_teacher_and_a_sheet_of_codes(pages: Page
     codes = re.findall(r"<code>([2-9A-Z-]{19})</code>", sheet.body.decode())
     assert len(set(codes)) == 2
     assert sheet.headers["cache-control"] == "no-store"
+    assert "Noch kommt nur dieser Rechner auf die Seiten" in text_of(sheet)
     team = pages.visitor()
     assert (await team.post("/login", {"code": codes[1].lower().replace("-", " ")})).status == 303
     assert "Barbara" in text_of(await team.get("/teams/4"))
