@@ -18,18 +18,18 @@ from spielleiter.cli.options import TEXT, WholeNumber
 from spielleiter.cli.output import print_line
 from spielleiter.cli.running import Failure, Misuse, run_until_stopped
 from spielleiter.common.process import hide_this_process
+from spielleiter.protocol.defaults import DEFAULT_HELPERS_PORT
 
 if TYPE_CHECKING:
     from spielleiter.league.database import Database
     from spielleiter.league.settings import LeagueSettings
 
 DEFAULT_LEAGUE_PORT = 13090
-DEFAULT_HELPERS_PORT = 13091
 SETTINGS_PAUSE = 2.0
 """Seconds between two looks at the settings."""
 OF_ALL_PARTS = ("game_type", "edition", "is_open_to_network", "uses_helpers")
 """The settings whose change begins the league again."""
-EVERYWHERE = "0.0.0.0"  # noqa: S104 - only after --network
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - pages only after --network, helpers' PCs only if the teacher has switched them on
 HERE = "127.0.0.1"
 
 
@@ -229,14 +229,17 @@ async def _keep_running(
     from spielleiter.league.settings import load_settings
     from spielleiter.server.net.sockets import listen
 
-    while True:
-        settings = await database.read(load_settings)
-        host = EVERYWHERE if settings.is_open_to_network else HERE
-        with contextlib.ExitStack() as stack:
-            sockets = listen(host, ports.pages)
-            for sock in sockets:
-                stack.enter_context(contextlib.closing(sock))
-            ports = replace(ports, pages=sockets[0].getsockname()[1])
+    sockets: list[socket.socket] = []
+    listening_at = ""
+    try:
+        while True:
+            settings = await database.read(load_settings)
+            host = EVERYWHERE if settings.is_open_to_network else HERE
+            # the sockets stay otherwise, so that requests wait until the pages are there again
+            if host != listening_at:
+                _close(sockets)
+                sockets, listening_at = listen(host, ports.pages), host
+                ports = replace(ports, pages=sockets[0].getsockname()[1])
             for line in _opening_lines(folder, settings, ports.pages, setup_code):
                 print_line(line)
             setup_code = None
@@ -244,7 +247,14 @@ async def _keep_running(
                 nursery.start_soon(_run_parts, folder, database, settings, sockets, ports, public_url)
                 await _until_changed(database, settings)
                 nursery.cancel_scope.cancel()
-        print_line("The teacher has changed the settings; the league begins again with them")
+            print_line("The teacher has changed the settings; the league begins again with them")
+    finally:
+        _close(sockets)
+
+
+def _close(sockets: list[socket.socket]) -> None:
+    for sock in sockets:
+        sock.close()
 
 
 async def _until_changed(database: Database, settings: LeagueSettings) -> None:
@@ -291,7 +301,9 @@ async def _run_parts(
     """Run all parts of the league until cancelled."""
     import trio
 
+    from spielleiter.league.certificate import open_certificate
     from spielleiter.league.director import Director, open_arena_client
+    from spielleiter.league.gate_client import GateClient
     from spielleiter.league.web.site import LeagueSite
 
     def report_bug(error: BaseException) -> None:
@@ -303,8 +315,28 @@ async def _run_parts(
         folder,
         lambda reason: director.note_arena(reason),  # noqa: PLW0108 - defined below
     )
-    director = Director(database, arena, folder, report_bug=report_bug)
-    site = LeagueSite(database, director, arena, port=ports.pages, public_url=public_url, report_bug=report_bug)
+    gate: GateClient | None = None
+    fingerprint = b""
+    if settings.uses_helpers:
+        certificate = await trio.to_thread.run_sync(open_certificate, folder)
+        fingerprint = certificate.fingerprint
+        gate = GateClient(
+            EVERYWHERE,
+            ports.helpers,
+            certificate,
+            lambda: director.note_helpers(),  # noqa: PLW0108 - as above
+        )
+    director = Director(database, arena, folder, gate=gate, report_bug=report_bug)
+    site = LeagueSite(
+        database,
+        director,
+        arena,
+        gate,
+        port=ports.pages,
+        fingerprint=fingerprint,
+        public_url=public_url,
+        report_bug=report_bug,
+    )
     async with trio.open_nursery() as nursery:
         nursery.start_soon(director.run)
         nursery.start_soon(site.serve, sockets)

@@ -1,22 +1,24 @@
 """A league as one file, a league from such a file, and the end of a league: nothing of it stays.
 
-A backup holds everything: results, replays, uploads, settings, hashes of codes. It is made while the league runs. For a
-league to be restored or deleted, no `spielleiter league` may run in its folder.
+A backup holds everything: results, replays, uploads, settings, hashes of codes, the certificate. It is made while the
+league runs. For a league to be restored or deleted, no `spielleiter league` may run in its folder.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import shutil
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from sqlalchemy import Connection, delete
+from sqlalchemy import Connection, delete, select
 
 from spielleiter.common.files import LOCK_NAME, FolderLock, LockedError, remove_tree
 from spielleiter.league import schema
-from spielleiter.league.certificate import CERTIFICATE
+from spielleiter.league.certificate import CERTIFICATE, write_secretly
 from spielleiter.league.database import FILE_NAME, Database, open_database
 from spielleiter.league.errors import LeagueDiskError, LeagueFileError
 
@@ -24,6 +26,8 @@ CACHE: Final = "cache"
 """The folder of files that can be made again from the database."""
 _PARTS: Final = (FILE_NAME, f"{FILE_NAME}-wal", f"{FILE_NAME}-shm", CERTIFICATE, CACHE)
 """All that a league keeps in its folder, beside earlier databases and the lock."""
+_CERTIFICATE_KEY: Final = "certificate"
+"""The row of the settings in which only a backup has the certificate."""
 _EARLIER: Final = "earlier-{number}.sqlite"
 _SCRATCH: Final = "being-restored"
 _DOWNLOADS: Final = ".keep-*"
@@ -56,6 +60,7 @@ def write_backup(database: Database, path: Path) -> None:
         incomplete.unlink(missing_ok=True)
         database.copy_to(incomplete)
         incomplete.chmod(0o600)
+        _add_certificate(incomplete, database.path.with_name(CERTIFICATE))
         incomplete.rename(path)
     except OSError as error:
         raise LeagueDiskError(f"{path}: {error.strerror or error}; choose another place") from None
@@ -85,10 +90,12 @@ def restore_backup(path: Path, folder: Path) -> Path | None:
         try:
             database = open_database(scratch)  # refuses what is no database of a league
             try:
-                database.write_now(_require_sound_and_log_out)
+                certificate = database.write_now(_made_ready)
             finally:
                 database.close()
             earlier = _put_aside(folder)
+            if certificate is not None:
+                write_secretly(folder / CERTIFICATE, certificate)
             (scratch / FILE_NAME).rename(folder / FILE_NAME)
         except LeagueFileError as error:
             raise LeagueFileError(str(error).replace(str(scratch / FILE_NAME), str(path))) from None
@@ -100,10 +107,23 @@ def restore_backup(path: Path, folder: Path) -> Path | None:
     return earlier
 
 
-def _require_sound_and_log_out(db: Connection) -> None:
+def _add_certificate(copy: Path, certificate: Path) -> None:
+    """Put the certificate of the league into a backup, since the codes of helpers' PCs hold its fingerprint."""
+    if certificate.is_file():
+        row = (_CERTIFICATE_KEY, json.dumps(certificate.read_text(encoding="ascii")))
+        with contextlib.closing(sqlite3.connect(copy)) as connection, connection:
+            connection.execute("INSERT OR REPLACE INTO settings (key, value) VALUES (?, ?)", row)
+
+
+def _made_ready(db: Connection) -> str | None:
+    """Examine a restored database, log everybody out, and return the certificate that was put into it."""
     if db.exec_driver_sql("PRAGMA quick_check(1)").scalar_one() != "ok":
         raise LeagueFileError("the backup is damaged: choose an older one")
     db.execute(delete(schema.sessions))
+    key = schema.settings.c.key == _CERTIFICATE_KEY
+    certificate = db.execute(select(schema.settings.c.value).where(key)).scalar_one_or_none()
+    db.execute(delete(schema.settings).where(key))
+    return certificate if isinstance(certificate, str) else None
 
 
 def _put_aside(folder: Path) -> Path | None:

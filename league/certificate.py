@@ -65,7 +65,7 @@ def open_certificate(folder: Path) -> Certificate:
         text = path.read_text(encoding="ascii")
     except FileNotFoundError:
         text = _new_certificate()
-        _write_secretly(path, text)
+        write_secretly(path, text)
     except UnicodeDecodeError:
         text = ""
     try:
@@ -103,7 +103,7 @@ def _new_certificate() -> str:
     return (private + certificate.public_bytes(serialization.Encoding.PEM)).decode("ascii")
 
 
-def _write_secretly(path: Path, text: str) -> None:
+def write_secretly(path: Path, text: str) -> None:
     """Write a file that only this user can read, whole or not at all. Raises OSError."""
     temporary = path.with_name(f".{path.name}.tmp")
     temporary.unlink(missing_ok=True)

@@ -10,22 +10,25 @@ is written.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
 import random
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from datetime import datetime
 from pathlib import Path
-from typing import Final, Protocol, TypeAlias
+from typing import Final, NamedTuple, Protocol, TypeAlias
 
 import msgspec
 import trio
 from sqlalchemy import Connection
 
 from spielleiter.common.errors import MatchError
-from spielleiter.league import games, log, rating_history, stages, versions
+from spielleiter.league import games, log, rating_history, stages, teams, versions
+from spielleiter.league import helpers as stored_helpers
 from spielleiter.league.arena_client import ArenaClient, NotPlayedError
 from spielleiter.league.arena_messages import ArenaReady, GamePlayed
 from spielleiter.league.check_messages import Checked, StartCheck
@@ -33,7 +36,10 @@ from spielleiter.league.checks import FULL_TIMEOUT, SHORT_TIMEOUT, NotCheckedErr
 from spielleiter.league.database import Database
 from spielleiter.league.errors import LeagueDiskError
 from spielleiter.league.fault_texts import german_reason
+from spielleiter.league.gate_client import ConnectedHelper, RemoteProgram
+from spielleiter.league.gate_messages import AllowedHelper
 from spielleiter.league.model import Fault, Pair, PairingResult, PlayedGame, RatingOfDay, Version
+from spielleiter.league.package_needs import PackageNeeds, package_needs
 from spielleiter.league.pairing import Candidate, next_pairing
 from spielleiter.league.program_files import MissingPackageError, ProgramFiles, parameters_of
 from spielleiter.league.settings import LeagueSettings, load_settings
@@ -53,6 +59,7 @@ DISK_PAUSE: Final = 5.0
 """Seconds until a change is tried again that the disk has refused."""
 TABLE_PAUSE: Final = 2.0
 """Seconds between two computations of the table."""
+_TABLE_REST: Final = 10.0  # times as long as a computation takes
 ROUTINE_INTERVAL: Final = 30.0
 """Seconds between two looks at the dates, and two entries in the history of ratings."""
 SHORT_ATTEMPTS: Final = 3
@@ -108,11 +115,37 @@ class Arena(Protocol):
     ) -> None: ...
 
 
+class Gate(Protocol):
+    """The way to the PCs that help; see `gate_client.GateClient`."""
+
+    async def run(self) -> None: ...
+    def allow(self, helpers: Sequence[AllowedHelper]) -> None: ...
+    def helpers(self) -> Sequence[ConnectedHelper]: ...
+    def run_problem(self, helper_id: int, program: RemoteProgram) -> str: ...
+    def lease(self, helper_id: int, programs: Sequence[RemoteProgram | None]) -> AbstractAsyncContextManager[Lease]: ...
+
+
+class Lease(Protocol):
+    """A pair whose programs run on a PC; see `gate_client.Lease`."""
+
+    @property
+    def entrants(self) -> Sequence[Entrant | None]: ...
+    async def settle(self) -> None: ...
+
+
+class _Place(NamedTuple):
+    """A PC on which a pair is played, and its programs: None for an anchor."""
+
+    helper: ConnectedHelper
+    programs: tuple[RemoteProgram | None, RemoteProgram | None]
+
+
 class Director:
     """Runs the league in `database` while `run` runs. `folder` is that of the league, for copies of packages.
 
     `arena` plays the pairs; its `on_change` has to call `note_arena`. `now` is the time in seconds since 1970, `chance`
-    what is drawn. `check` checks an upload, and `report_bug` is called with unexpected exceptions.
+    what is drawn. `check` checks an upload, and `report_bug` is called with unexpected exceptions. `gate` is the way to
+    other machines, None if there is none; its `on_change` has to call `note_helpers`.
     """
 
     def __init__(
@@ -123,6 +156,7 @@ class Director:
         *,
         now: Callable[[], float] = time.time,
         chance: random.Random | None = None,
+        gate: Gate | None = None,
         check: Check = check_upload,
         report_bug: Callable[[BaseException], object] = lambda _error: None,
     ) -> None:
@@ -141,9 +175,15 @@ class Director:
         self._chance = chance or random.Random()
         self._check = check
         self._report_bug = report_bug
+        self._gate = gate
+        self._allowed: list[AllowedHelper] = []
         self._playing: dict[int, Pair] = {}
+        self._away: dict[int, int] = {}
+        """By pair that is being played on another machine: the id of that PC."""
         self._retry: dict[int, tuple[float, float]] = {}
         """By pair or version that the machine has failed: when it is tried again, and the pause after that."""
+        self._needs: dict[tuple[str, str], PackageNeeds] = {}
+        """What packages need, by digest and main file."""
         self._woken = trio.Event()
         self._is_table_old = True
         self._table_wanted = trio.Event()
@@ -181,6 +221,12 @@ class Director:
         self.problem = f"arena: {reason}" if reason else ""
         self.wake()
 
+    def note_helpers(self) -> None:
+        """Note that PCs came or went, or can do something else than before."""
+        self._woken.set()
+        self._woken = trio.Event()
+        self.changed.publish()
+
     # -- running ----------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
@@ -188,6 +234,8 @@ class Director:
         await self._change(versions.restart_checks)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._arena.run)
+            if self._gate is not None:
+                nursery.start_soon(self._gate.run)
             nursery.start_soon(self._keep_table)
             nursery.start_soon(self._routine)
             nursery.start_soon(self._check_uploads)
@@ -229,8 +277,10 @@ class Director:
         while True:
             await self._table_wanted.wait()
             self._table_wanted = trio.Event()
+            began = trio.current_time()
             await self.refresh_table()
-            await trio.sleep(TABLE_PAUSE)
+            # a large league on a slow machine: games need the processor more
+            await trio.sleep(max(TABLE_PAUSE, _TABLE_REST * (trio.current_time() - began)))
 
     async def refresh_table(self) -> None:
         """Compute the table from the database, if anything has changed since the last time."""
@@ -256,6 +306,9 @@ class Director:
             await self._change(rating_history.save_ratings, rows)
             if settings.kept_replays is not None:
                 await self._change(games.drop_old_recordings, settings.kept_replays)
+            for helper in () if self._gate is None else self._gate.helpers():
+                platform = msgspec.to_builtins(helper.machine)
+                await self._change(stored_helpers.note_seen, helper.id, platform, self._now())
             await trio.sleep(ROUTINE_INTERVAL)
 
     # -- checks -----------------------------------------------------------------------------------------------------
@@ -381,19 +434,38 @@ class Director:
         while True:
             woken = self._woken
             settings = await self._database.read(load_settings)
-            while len(self._playing) < self._places(settings):
-                pair = await self._next_pair(settings)
-                if pair is None:
-                    break
-                self._playing[pair.id] = pair
-                nursery.start_soon(self._play, pair, settings)
+            if self._gate is not None:
+                await self._allow_helpers(self._gate, settings)
+            while await self._start_pair(nursery, settings):
                 self.changed.publish()
             await self._wait(woken, FIRST_PAUSE)
 
-    def _places(self, settings: LeagueSettings) -> int:
-        """How many pairs may be played at a time now."""
+    async def _start_pair(self, nursery: trio.Nursery, settings: LeagueSettings) -> bool:
+        """Start the next pair, if there is one and a place for it."""
+        has_place = len(self._playing) - len(self._away) < self._places(settings)
         if settings.is_paused or settings.stage == "over" or self._arena.ready is None:
-            return 0
+            return False
+        if not has_place and not any(self._free_places(helper) > 0 for helper in self._helpers()):
+            return False
+        pair = await self._next_pair(settings)
+        if pair is None:
+            return False
+        try:
+            place = await self._place_elsewhere(pair)
+        except (MissingPackageError, OSError) as error:
+            self._tell_failure(str(error))
+            self._postpone(pair.id)
+            return True
+        if place is None and not has_place:
+            return False
+        self._playing[pair.id] = pair
+        if place is not None:
+            self._away[pair.id] = place.helper.id
+        nursery.start_soon(self._play, pair, place, settings)
+        return True
+
+    def _places(self, settings: LeagueSettings) -> int:
+        """How many pairs may be played at a time now on this machine."""
         if not self._may_run_uploads(settings):
             return 0
         most = self._most_pairs if settings.most_games_at_once is None else settings.most_games_at_once
@@ -401,7 +473,8 @@ class Director:
 
     async def _next_pair(self, settings: LeagueSettings) -> Pair | None:
         """Return the pair that is played next, which is open in the database."""
-        await self.refresh_table()
+        if not self.standings.rows:
+            await self.refresh_table()
         playing = await self._database.read(versions.playing_versions)
         able = {version.id for version in playing}
         waiting = [
@@ -442,20 +515,32 @@ class Director:
         assert isinstance(pair, Pair)
         return pair
 
-    async def _play(self, pair: Pair, settings: LeagueSettings) -> None:
-        """Play what is missing of a pair, and record each game."""
+    async def _play(self, pair: Pair, place: _Place | None, settings: LeagueSettings) -> None:
+        """Play what is missing of a pair, here or on another machine, and record each game."""
         try:
             first, second = [
                 await self._database.read(versions.get_version, each) for each in (pair.first, pair.second)
             ]
             numbers = await self._database.read(games.missing_games, pair.id)
-            entrants = await self._entrant_of(first, settings), await self._entrant_of(second, settings)
+            async with AsyncExitStack() as stack:
+                lease: Lease | None = None
+                remote: Sequence[Entrant | None] = (None, None)
+                if place is not None and self._gate is not None:
+                    lease = await stack.enter_async_context(self._gate.lease(place.helper.id, place.programs))
+                    remote = lease.entrants
+                entrants = (
+                    await self._entrant_of(first, settings, remote[0]),
+                    await self._entrant_of(second, settings, remote[1]),
+                )
+                machine = "" if place is None else place.helper.name
 
-            async def record(played: GamePlayed) -> None:
-                await self._record(pair, played, (first, second), settings)
+                async def record(played: GamePlayed) -> None:
+                    if lease is not None:
+                        await lease.settle()
+                    await self._record(pair, played, (first, second), settings, machine)
 
-            if numbers:
-                await self._arena.play(pair.id, pair.seed, numbers, entrants, ProgramTimeouts(), record)
+                if numbers:
+                    await self._arena.play(pair.id, pair.seed, numbers, entrants, ProgramTimeouts(), record)
         except NotPlayedError as error:
             self._calm_pairs = 0
             if error.is_overloaded:
@@ -479,9 +564,13 @@ class Director:
                 self._most_pairs += 1
         finally:
             del self._playing[pair.id]
+            self._away.pop(pair.id, None)
             self.wake()
 
-    async def _entrant_of(self, version: Version, settings: LeagueSettings) -> Entrant:
+    async def _entrant_of(self, version: Version, settings: LeagueSettings, remote: Entrant | None) -> Entrant:
+        """What the arena starts for a version: `remote` if the program runs on another machine."""
+        if remote is not None:
+            return dataclasses.replace(remote, soft_timeout=settings.soft_timeout, hard_timeout=settings.hard_timeout)
         command, folder, sandbox = version.builtin, "", None
         if command is None:
             program = await self._files.program_of(version)
@@ -496,14 +585,68 @@ class Director:
             sandbox=sandbox,
         )
 
+    # -- other machines ---------------------------------------------------------------------------------------------
+
+    def _helpers(self) -> Sequence[ConnectedHelper]:
+        return () if self._gate is None else self._gate.helpers()
+
+    def _free_places(self, helper: ConnectedHelper) -> int:
+        """How many further pairs a PC can be given; a pair that was just started may not be known there yet."""
+        given = sum(each == helper.id for each in self._away.values())
+        return min(helper.free, helper.places - given)
+
+    async def _allow_helpers(self, gate: Gate, settings: LeagueSettings) -> None:
+        """Tell the gate which PCs may help; one whose code was revoked is cut off."""
+        allowed = [
+            AllowedHelper(each.id, each.name, code_hash, each.runs_without_sandbox)
+            for each, code_hash in await self._database.read(stored_helpers.allowed_helpers)
+            if settings.uses_helpers
+        ]
+        if allowed != self._allowed:
+            self._allowed = allowed
+            gate.allow(allowed)
+
+    async def _place_elsewhere(self, pair: Pair) -> _Place | None:
+        """Return a PC that can play a pair now; None if there is none. Raises MissingPackageError and OSError."""
+        free = [helper for helper in self._helpers() if self._free_places(helper) > 0]
+        if not free or self._gate is None:
+            return None
+        sides = [await self._database.read(versions.get_version, each) for each in (pair.first, pair.second)]
+        programs: list[RemoteProgram | None] = []
+        for version in sides:
+            if version.team_id is None:
+                programs.append(None)
+                continue
+            team = await self._database.read(teams.get_team, version.team_id)
+            if not team.allows_helpers:
+                return None
+            programs.append(await self._remote_program(version))
+        for helper in sorted(free, key=self._free_places, reverse=True):
+            if not any(each and self._gate.run_problem(helper.id, each) for each in programs):
+                return _Place(helper, (programs[0], programs[1]))
+        return None
+
+    async def _remote_program(self, version: Version) -> RemoteProgram:
+        path = await self._files.zip_of(version)
+        key = path.stem, version.main
+        if key not in self._needs:
+            self._needs[key] = await trio.to_thread.run_sync(package_needs, path, version.main)
+        return RemoteProgram(version.team_name, path.stem, path, version.main, parameters_of(version), self._needs[key])
+
+    # -- results ----------------------------------------------------------------------------------------------------
+
     async def _record(
-        self, pair: Pair, played: GamePlayed, sides: tuple[Version, Version], settings: LeagueSettings
+        self, pair: Pair, played: GamePlayed, sides: tuple[Version, Version], settings: LeagueSettings, machine: str
     ) -> None:
         record = GameRecord.from_json(played.record)
-        if record.verdict == Verdict.OVERLOAD:
+        if record.verdict == Verdict.OVERLOAD and not machine:
             self._calm_pairs = 0
             self._most_pairs = max(1, self._most_pairs - 1)
-        game = played_game(pair.id, played.number, record, played)
+        game = msgspec.structs.replace(
+            played_game(pair.id, played.number, record, played),
+            machine1="" if sides[0].team_id is None else machine,
+            machine2="" if sides[1].team_id is None else machine,
+        )
         await self._change(games.record_game, game, self._now())
         self._want_table()
         self.changed.publish()

@@ -15,7 +15,6 @@ from spielleiter.league.package_needs import Machine
 
 PROTOCOL: Final = 1
 """Changed whenever a message between the gate and a PC changes; both have to have the same number."""
-DEFAULT_GATE_PORT: Final = 13052
 
 MAX_HELLO: Final = 8 * 1024
 """The most bytes of a message of a peer that is not known yet, and of each message of a PC but those of a program."""

@@ -40,7 +40,6 @@ from spielleiter.contest.calibration import measure_speed
 from spielleiter.league.certificate import client_context, fingerprint_of
 from spielleiter.league.frames import FrameError, FrameStream
 from spielleiter.league.gate_messages import (
-    DEFAULT_GATE_PORT,
     MAX_CHUNK,
     MAX_CONNECTIONS,
     MAX_CONNECTIONS_PER_RUN,
@@ -86,6 +85,7 @@ from spielleiter.programs.startable import require_startable
 from spielleiter.programs.temporary_folders import new_folder, remove_folder, remove_stale_folders
 from spielleiter.programs.this_platform import PLATFORM
 from spielleiter.programs.windows_command import python_launcher
+from spielleiter.protocol.defaults import DEFAULT_HELPERS_PORT
 from spielleiter.server.net.sockets import accept, notice_vanished
 
 CONNECT_TIMEOUT: Final = 20.0
@@ -174,7 +174,7 @@ def parse_url(text: str) -> tuple[str, int]:
         host, port, parts = None, None, urlsplit("")
     if not host or parts.scheme not in {"", "https"} or parts.path.strip("/") or parts.query or port == 0:
         raise SetupError(f"{text!r} is not the address of a league, expected HOST:PORT as its page shows it")
-    return host, port or DEFAULT_GATE_PORT
+    return host, port or DEFAULT_HELPERS_PORT
 
 
 class LeagueAddress:

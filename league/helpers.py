@@ -49,6 +49,13 @@ def list_helpers(db: Connection) -> list[Helper]:
     return all_rows(db, Helper, select(*columns_of(Helper, schema.helpers)).order_by(func.lower(schema.helpers.c.name)))
 
 
+def allowed_helpers(db: Connection) -> list[tuple[Helper, str]]:
+    """Return the PCs whose codes are valid, each with the hash of its secret, which no page may show."""
+    rows = db.execute(select(schema.helpers.c.id, schema.helpers.c.code_hash))
+    hashes = {row.id: row.code_hash for row in rows}
+    return [(helper, hashes[helper.id]) for helper in list_helpers(db) if not helper.is_revoked]
+
+
 def revoke_helper(db: Connection, helper_id: int, now: float) -> None:
     """Let the code of a PC be valid no more."""
     helper = get_helper(db, helper_id)

@@ -49,6 +49,8 @@ class ProgramFiles:
         self._database = database
         self._folder = folder / FOLDER
         self._locks: dict[str, trio.Lock] = {}
+        # Python 3.11 and 3.12 cannot make two syntax trees at once, and an inspection makes them
+        self._inspections = trio.CapacityLimiter(1)
         self._unpacked: dict[tuple[str, str, str], UnpackedProgram] = {}
         """By digest, main file and parameters, in the order of their last use."""
         remove_folder(self._folder)
@@ -78,7 +80,7 @@ class ProgramFiles:
             found = self._unpacked.pop(key, None)
             if found is None:
                 place = self._folder / f"{path.stem}-{len(self._unpacked)}-{version.id}"
-                found = await trio.to_thread.run_sync(_unpack, path, place, version)
+                found = await trio.to_thread.run_sync(_unpack, path, place, version, limiter=self._inspections)
             self._unpacked[key] = found
         if len(self._unpacked) > MOST_KEPT:
             oldest = self._unpacked.pop(next(iter(self._unpacked)))

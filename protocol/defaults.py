@@ -9,3 +9,5 @@ DEFAULT_PORT: Final = 13050
 DEFAULT_VIEWER_PORT: Final = 13080
 """The port of the pages for the browser; an extension of this server."""
 DEFAULT_PASSWORD: Final = "examplepassword"  # noqa: S105 - published with the official releases
+DEFAULT_HELPERS_PORT: Final = 13091
+"""The port of a league for the PCs that help it."""

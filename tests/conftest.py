@@ -27,6 +27,7 @@ EXTENDED = (
     "tests/bench/",
     "tests/benchmarks/",
     "tests/cli/test_bench.py",
+    "tests/cli/test_help_league.py",
     "tests/cli/test_cli.py::test_a_command_whose_output_nobody_reads_ends_without_a_message[demo",
     "tests/cli/test_match_processes.py::test_a_package_of_the_official_builder_for_python_plays_as_it_comes",
     "tests/cli/test_match_processes.py::test_a_package_plays_a_match_and_resumes_it",

@@ -238,6 +238,37 @@ def draw_players(
     return top
 
 
+def draw_marks(
+    canvas: Picture, game: Json, position: Json, size: int, place: Callable[[int, int], tuple[int, int]]
+) -> None:
+    """Draw frames around the cells of the last move and of a refused one, and cross out those that break a rule.
+
+    A cell has `size` pixels, and begins where `place` says.
+    """
+    move, end = position["lastMove"], end_of(game, position)
+    for x, y in [] if move is None else move["cells"]:
+        canvas.frame(*place(x, y), size - 1, size - 1, "ink", 2)
+    illegal: Json | None = None if end is None else end["illegal"]
+    if illegal is None:
+        return
+    for x, y in illegal["cells"]:
+        canvas.frame(*place(x, y), size - 1, size - 1, "fault", 3)
+        if [x, y] in illegal["offendingCells"]:
+            canvas.cross(*place(x, y), size - 2, 6)
+
+
+def draw_beside(
+    canvas: Picture, game: Json, position: Json, left: int, lines_of: Callable[[Json], Sequence[str]]
+) -> None:
+    """Write what is beside a board, from `left` on: the game, the players as `draw_players` does, and the end."""
+    width = canvas.image.width - left - MARGIN
+    top = draw_heading(canvas, game, position, left, MARGIN, width)
+    top = draw_players(canvas, position, left, top, width, lines_of)
+    end = end_of(game, position)
+    if end is not None:
+        draw_end(canvas, end, left, top + 4, width)
+
+
 def draw_below(
     canvas: Picture, game: Json, position: Json, top: int, lines_of: Callable[[Json], Sequence[str]]
 ) -> None:

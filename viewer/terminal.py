@@ -89,6 +89,19 @@ def beside(board: Sequence[str], columns: int, text: Sequence[str]) -> list[str]
     return [f"{row or ' ' * columns}{GAP}{line}".rstrip() for row, line in rows]
 
 
+def with_text(
+    canvas: Canvas, board: Sequence[str], columns: int, least: int, text_of: Callable[[int], list[str]]
+) -> list[str] | None:
+    """Return a board with the text beside it if it has `least` columns there, otherwise below it; None: too large.
+
+    `text_of` returns the text for a number of columns.
+    """
+    left = canvas.columns - columns - len(GAP)
+    if left >= least:
+        return fitting(canvas, beside(board, columns, text_of(left)))
+    return fitting(canvas, [row.rstrip() for row in board] + text_of(canvas.columns))
+
+
 def fitting(canvas: Canvas, lines: list[str], legend: Sequence[str] = ()) -> list[str] | None:
     """Return `lines`, with the entries of a legend if there is space for them; None if the lines do not fit."""
     below = wrapped(", ".join(legend), canvas.columns) if legend else []

@@ -101,16 +101,22 @@ class RemoteLeague:
         scope = trio.CancelScope()
         expected = len(self.gate.helpers()) + 1
 
+        has_come = False
+
         async def run() -> None:
             with scope:
-                try:
-                    await helper.run()
-                except* NotWantedError as group:
-                    self.told.append(str(first_error(group)))
-                    self.changed.unpark_all()
+                is_wanted = True
+                while is_wanted:
+                    try:
+                        await helper.run()
+                    except* NotWantedError as group:
+                        self.told.append(str(first_error(group)))
+                        self.changed.unpark_all()
+                        is_wanted = not has_come  # the gate may not have heard of the code yet
 
         self.nursery.start_soon(run)
         await self.wait_until(lambda: len(self.gate.helpers()) == expected)
+        has_come = True
         return scope
 
     def program(self, name: str, planted: Planted = SOUND) -> RemoteProgram:
@@ -203,3 +209,18 @@ async def stranger_at(league: RemoteLeague) -> AsyncIterator[Stranger]:
         yield Stranger(stream)
     finally:
         await trio.aclose_forcefully(stream)
+
+
+@asynccontextmanager
+async def joined_stranger(league: RemoteLeague) -> AsyncIterator[tuple[Stranger, str]]:
+    """Join as a PC that is allowed; yield its first connection and its secret."""
+    secret = league.add_code().secret
+    expected = len(league.gate.helpers()) + 1
+    while True:
+        async with stranger_at(league) as stranger:
+            await stranger.join(secret)
+            if isinstance(await stranger.receive(), Refused):  # the gate may not have heard of the code yet
+                continue
+            await league.wait_until(lambda: len(league.gate.helpers()) == expected)
+            yield stranger, secret
+            return

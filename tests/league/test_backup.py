@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from pathlib import Path
 
 import pytest
+from sqlalchemy import select
 
+from spielleiter.league import schema
 from spielleiter.league.accounts import begin_session, find_session
 from spielleiter.league.backup import delete_league, held_folder, restore_backup, write_backup
+from spielleiter.league.certificate import open_certificate
 from spielleiter.league.database import FILE_NAME, open_database
 from spielleiter.league.errors import LeagueDiskError, LeagueFileError
 from spielleiter.league.games import get_recording, list_games
@@ -55,6 +59,21 @@ def test_the_league_that_was_there_is_put_aside(league: League, tmp_path: Path) 
     assert restore_backup(earlier, tmp_path / "again") is None
     assert names_in(tmp_path / "again") == ["Hasen", "Igel"]
     assert sorted(each.name for each in folder.iterdir()) == [".lock", earlier.name, FILE_NAME]
+
+
+def test_helpers_pcs_know_a_restored_league(league: League, tmp_path: Path) -> None:
+    certificate = open_certificate(league.database.path.parent)
+    backup = tmp_path / "backup.sqlite"
+    write_backup(league.database, backup)
+    restore_backup(backup, tmp_path / "elsewhere")
+    restored = open_certificate(tmp_path / "elsewhere")
+    assert restored.fingerprint == certificate.fingerprint
+    if sys.platform != "win32":
+        assert restored.path.stat().st_mode & 0o077 == 0
+        assert backup.stat().st_mode & 0o077 == 0
+    with league_in(tmp_path / "elsewhere") as again:
+        keys = again(lambda db: db.execute(select(schema.settings.c.key)).scalars().all())
+        assert keys == []
 
 
 def foreign(path: Path) -> None:

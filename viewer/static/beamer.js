@@ -13,6 +13,7 @@ import { address } from "./routes.js";
 
 export const COUNTS = [1, 2, 4];
 const RESULT_MS = 12_000;
+const LONGEST_POINTS = 8; // characters in the usual size
 const IDLE_MS = 3000; // until the bar hides
 const PLAYING = ["running", "paused"];
 
@@ -57,6 +58,7 @@ class Place {
     this.state = el("p", { class: "beamer-state" });
     refill(this.inside, el("div", { class: "beamer-board" }, this.board.element), el("div", { class: "beamer-side" }, this.players.map((each) => each.element), this.state));
     this.element.dataset.game = game.game;
+    this.element.classList.toggle("has-teams", Boolean(this.drawing.hasTeams));
   }
 
   show() {
@@ -72,6 +74,7 @@ class Place {
       const onBoard = position.players?.[player]?.points ?? 0;
       const points = record.end?.points?.[player] ?? onBoard; // in some seasons a player at fault gets none
       const text = points === onBoard ? drawing.pointsText?.(position, player) : null;
+      shown.points.classList.toggle("is-long", (text ?? "").length > LONGEST_POINTS);
       refill(shown.points, text ?? [number(points), " ", el("small", { text: t("game.unit", { points }) })]);
       const isToMove = !record.isOver && !position.isOver && position.sideToMove?.player === player;
       shown.element.classList.toggle("is-to-move", isToMove);

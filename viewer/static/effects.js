@@ -47,7 +47,7 @@ function playSound() {
 // Is told that the board `element` shows `ply` now, and `before` a moment ago; null for nothing.
 export function showMove(element, ply, before) {
   if (reduced.matches || before === null || ply <= before || ply - before > LONGEST_STEP) return;
-  for (const mark of element.querySelectorAll(".last-move-under, .last-move, .pawn.is-last")) {
+  for (const mark of element.querySelectorAll(".last-move-under, .last-move, .is-last")) {
     mark.animate([{ opacity: 0 }, { opacity: 1 }], { duration: FADE_MS, easing: "ease-out" });
   }
   if (isSoundOn()) playSound();

@@ -3,6 +3,7 @@
 //
 // A drawing module is an object with
 // - name: the value of `game.game`,
+// - hasTeams, if the players are red and blue; see teams.js,
 // - createBoard(game, {isInput, onField}): an object with `element` and `show(position, {legal, illegal, previous, better})`,
 //   and, if cells can be marked on it, `centerOf([x, y])`: the middle of a cell in the units of `element`, or null; and
 //   `nameOf([x, y])`, if it is not called (x, y),

@@ -41,7 +41,7 @@ export class GameView {
     const names = [0, 1].map((player) => el("bdi", { text: record.playerName(player) }));
     // beside the board of a seat are the pieces; stepping through the moves comes later
     this.seatPlace = isInput ? el("div", { class: "seat-place" }) : null;
-    this.element = el("div", { class: "game", "data-game": record.game.game },
+    this.element = el("div", { class: this.drawing.hasTeams ? "game has-teams" : "game", "data-game": record.game.game },
       el("header", { class: "game-head" },
         el("div", {},
           el("h1", { tabindex: "-1" }, names[0], ` ${t("game.versus")} `, names[1]),

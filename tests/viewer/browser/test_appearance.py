@@ -34,6 +34,8 @@ def replays(served: Served) -> dict[str, str]:
             edition.dialect, "room", refused_record(edition, states, illegal, names=(LONG_NAME, "Berta"))
         ),
         "track": replay_of("hase-und-igel-2018", plies=20),
+        "fish": replay_of("piranhas-2026", plies=20),
+        "river": replay_of("mississippi-queen-2024"),
     }
     for name, content in files.items():
         (served.replays / f"appearance_{name}.xml").write_bytes(content)
@@ -45,6 +47,7 @@ def show(visit: Visit, view: str, replays: dict[str, str]) -> Page:
     routes = {
         "rooms": "#/", "replays": "#/replays", "play": "#/play", "admin": "#/admin", "missing": "#/nothing",
         "game": f"{replays['game']}/12", "track": f"{replays['track']}/14",
+        "fish": f"{replays['fish']}/14", "river": f"{replays['river']}/2",
     }  # fmt: skip
     page = visit.open(routes[view])
     page.locator("main h1").wait_for()
@@ -60,7 +63,7 @@ def test_every_view_is_accessible_in_both_schemes_and_needs_no_horizontal_scroll
     looking = visit(color_scheme="light", locale="de-DE")
     found: dict[str, list[str]] = {}
     too_wide: list[tuple[str, int]] = []
-    for view in ("rooms", "replays", "play", "admin", "missing", "game", "track"):
+    for view in ("rooms", "replays", "play", "admin", "missing", "game", "track", "fish", "river"):
         page = show(looking, view, replays)
         if view == "rooms":  # the language is that of the system
             expect(page.get_by_role("heading", level=1)).to_have_text("Spiele auf diesem Server")
@@ -70,7 +73,7 @@ def test_every_view_is_accessible_in_both_schemes_and_needs_no_horizontal_scroll
             page.locator(".marks .legal").first.wait_for(state="attached")
         looking.screenshot(f"{view}-light")
         found[view] = looking.accessibility_violations()
-        if view in {"rooms", "play", "game", "track"}:
+        if view in {"rooms", "play", *replays}:
             page.emulate_media(color_scheme="dark")
             looking.screenshot(f"{view}-dark")
             found[view] += looking.accessibility_violations("color-contrast")  # both schemes have the same elements

@@ -25,7 +25,9 @@ def test_a_person_puts_a_move_together(visit: Callable[..., Visit]) -> None:
     option = page.locator(".mq-option")
     expect(option.first).to_be_visible()
     expect(send).to_be_disabled()
-    # a sixth of a turn is free, then the ship goes to the only field with a ring, by a click on the board
+    expect(page.locator(".mq-field.is-target")).to_have_count(1)
+    expect(page.locator(".mq-field.is-target")).to_have_attribute("aria-label", re.compile(", can be reached$"))
+    # a step that is taken back, then the ship goes to the only field with a ring, by a click on the board
     page.locator("[data-action='accelerate 1']").click()
     expect(page.locator(".seat-hint")).to_contain_text("So far: faster by 1. 2 movement points and 6 coal left.")
     undo.click()

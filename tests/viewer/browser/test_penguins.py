@@ -20,7 +20,7 @@ def test_a_person_places_penguins_and_slides(visit: Callable[..., Visit]) -> Non
     playing = visit()
     page = playing.open("#/play")
     begin(page, "Anna", "swc_2023_penguins")
-    hint, own = page.locator(".seat-hint"), page.locator(".board .penguin-RED")
+    hint, own = page.locator(".seat-hint"), page.locator(".board .team-RED")
     for placed in range(PENGUINS):
         expect(hint).to_have_text("Choose a floe with a single fish for your penguin.")
         expect(own).to_have_count(placed)
@@ -50,5 +50,5 @@ def test_the_replay_of_a_release_is_shown(visit: Callable[..., Visit]) -> None:
     chooser.value.set_files({"name": "2023.xml.gz", "mimeType": "application/gzip", "buffer": content})
     expect(page.locator(".end-text")).to_have_text(re.compile("no penguin can move"))
     page.keyboard.press("End")
-    expect(page.locator(".board .penguin-RED")).to_have_count(PENGUINS)
+    expect(page.locator(".board .team-RED")).to_have_count(PENGUINS)
     watching.screenshot("penguins-replay")

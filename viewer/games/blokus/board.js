@@ -5,8 +5,11 @@
 // is marked as legal or refused comes from it.
 
 import { el, svg, setText } from "../../static/dom.js";
+import { table } from "../../static/field_table.js";
 import { addGame } from "../../static/games.js";
+import { GridBoard } from "../../static/grid_board.js";
 import { t, tOr } from "../../static/i18n.js";
+import { CellThumbnail } from "../../static/thumbnails.js";
 import { BlokusInput } from "./input.js";
 import { COLOR_OF_LETTER, colorName, ensurePatterns, outlinePath, patternOf, pieceName, remainingPiece, swatch } from "./pieces.js";
 import { TEXTS } from "./texts.js";
@@ -19,35 +22,20 @@ function cellLabel(x, y, color, mark = "") {
   return t("blokus.cell", { x, y, content: mark ? `${content}, ${mark}` : content });
 }
 
-class Board {
+class Board extends GridBoard {
   constructor(game, options) {
-    this.game = game;
-    const first = game.positions?.[0]?.board ?? { width: 20, height: 20 };
-    this.width = first.width;
-    this.height = first.height;
-    this.cells = [];
-    this.shown = ".".repeat(this.width * this.height);
+    const { width, height } = game.positions?.[0]?.board ?? { width: 20, height: 20 };
+    const cellRole = options.isInput ? "gridcell" : "cell";
+    const layers = [0, 1, 2].map((order) => svg("g", { class: order ? "marks" : null, "aria-hidden": "true" }));
+    super({
+      width,
+      height,
+      layers,
+      attributesOf: (x, y) => ({ class: "cell empty", role: cellRole, "data-x": x, "data-y": y, "data-color": "", "aria-label": cellLabel(x, y, null) }),
+    }, { class: "blokus", role: options.isInput ? "grid" : "table", "aria-label": t("blokus.board") });
+    [this.outlines, this.layer, this.inputLayer] = layers;
+    this.shown = ".".repeat(width * height);
     this.better = []; // the cells of a better move
-    this.isInput = Boolean(options.isInput);
-    const cellRole = this.isInput ? "gridcell" : "cell";
-    const rows = [];
-    for (let y = 0; y < this.height; y += 1) {
-      const row = svg("g", { role: "row" });
-      for (let x = 0; x < this.width; x += 1) {
-        const cell = svg("rect", { x, y, width: 1, height: 1, class: "cell empty", role: cellRole, "data-x": x, "data-y": y, "data-color": "", "aria-label": cellLabel(x, y, null) });
-        this.cells.push(cell);
-        row.append(cell);
-      }
-      rows.push(row);
-    }
-    const numbers = [];
-    for (let x = 0; x < this.width; x += 1) numbers.push(svg("text", { x: x + 0.5, y: -0.3, class: "axis", text: x }));
-    for (let y = 0; y < this.height; y += 1) numbers.push(svg("text", { x: -0.5, y: y + 0.68, class: "axis", text: y }));
-    this.layer = svg("g", { class: "marks", "aria-hidden": "true" });
-    this.inputLayer = svg("g", { class: "marks", "aria-hidden": "true" });
-    this.outlines = svg("g", { "aria-hidden": "true" });
-    this.element = svg("svg", { class: "board blokus", role: this.isInput ? "grid" : "table", "aria-label": t("blokus.board"), "aria-readonly": null },
-      svg("g", { "aria-hidden": "true" }, numbers), rows, this.outlines, this.layer, this.inputLayer);
     this.setViewBox([]);
   }
 
@@ -122,7 +110,7 @@ class Board {
     this.layer.append(
       ...this.better.map(([x, y]) => svg("rect", { x, y, width: 1, height: 1, class: "better-cell", fill: patternOf(better.color ?? "BLUE"), "data-x": x, "data-y": y })),
       svg("path", { d: path, class: "better-under" }), svg("path", { d: path, class: "better" }),
-      ...this.better.flatMap(([x, y]) => ["better-tick-under", "better-tick"].map((name) => svg("path", { d: `M${x + 0.26} ${y + 0.52}l.18 .2l.32 -.42`, class: name }))));
+      ...this.ticksOn(this.better));
   }
 
   labelCell([x, y], mark = "") {
@@ -133,13 +121,11 @@ class Board {
   illegalMarks(illegal) {
     const cells = illegal.cells ?? [];
     const color = illegal.color ?? "BLUE";
-    const crosses = (illegal.offendingCells ?? []).map(([x, y]) =>
-      svg("path", { d: `M${x + 0.15} ${y + 0.15}l.7 .7m0 -.7l-.7 .7`, class: "offending", "data-x": x, "data-y": y }));
     return [
       ...cells.map(([x, y]) => svg("rect", { x, y, width: 1, height: 1, class: "refused-cell", fill: patternOf(color), "data-x": x, "data-y": y })),
       svg("path", { d: outlinePath(cells), class: "refused-under" }),
       svg("path", { d: outlinePath(cells), class: "refused" }),
-      ...crosses,
+      ...this.crossesOn(illegal.offendingCells ?? []),
     ];
   }
 
@@ -159,16 +145,7 @@ class Board {
     if (!matrix) return null;
     const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse());
     const [x, y] = [Math.floor(point.x), Math.floor(point.y)];
-    return x >= 0 && y >= 0 && x < this.width && y < this.height ? [x, y] : null;
-  }
-
-  // Returns where the middle of a cell is drawn, or null outside of the board.
-  centerOf([x, y]) {
-    return x < this.width && y < this.height ? [x + 0.5, y + 0.5] : null;
-  }
-
-  cellElement([x, y]) {
-    return this.cells[y * this.width + x];
+    return this.centerOf([x, y]) ? [x, y] : null;
   }
 }
 
@@ -224,25 +201,10 @@ class PlayerDetails {
   }
 }
 
-// A board so small that only its colours can be seen.
-class Thumbnail {
-  constructor() {
-    this.paths = Object.entries(COLOR_OF_LETTER).map(([letter, color]) => [letter, svg("path", { class: `hue-${color}` })]);
-    this.element = svg("svg", { class: "thumbnail-board", "aria-hidden": "true" }, this.paths.map(([, path]) => path));
-  }
-
-  show({ width, cells }) {
-    this.element.setAttribute("viewBox", `0 0 ${width} ${width}`);
-    for (const [letter, path] of this.paths) {
-      const squares = [...cells].map((cell, index) => (cell === letter ? `M${index % width} ${Math.floor(index / width)}h1v1h-1z` : ""));
-      path.setAttribute("d", squares.join(""));
-    }
-  }
-}
-
 addGame({
+  ...table,
   name: "blokus",
-  createThumbnail: () => new Thumbnail(),
+  createThumbnail: () => new CellThumbnail(Object.entries(COLOR_OF_LETTER).map(([letters, color]) => ({ letters, form: "square", class: `hue-${color}` }))),
   createBoard(game, options = {}) {
     ensurePatterns();
     return new Board(game, options);

@@ -4,12 +4,14 @@
 
 import { el, svg } from "../../static/dom.js";
 import { addGame } from "../../static/games.js";
+import { Holdings } from "../../static/holdings.js";
 import { number, t, tOr } from "../../static/i18n.js";
+import { TEAMS, teamDrawing, teamName } from "../../static/teams.js";
+import { RaceThumbnail } from "../../static/thumbnails.js";
 import { TEXTS } from "./texts.js";
 
 const COLUMNS = 11;
 const GAP = 0.42; // between two rows, where the connection is drawn
-const COLORS = ["RED", "BLUE"]; // of the players, as on the wire
 
 // Pictograms in a box from (0, 0) to (1, 1). The name of a field is also its label, so they are only decoration.
 const SYMBOLS = {
@@ -45,10 +47,6 @@ function cardName(card) {
   return tOr(`hui.card.${card}`, String(card));
 }
 
-function playerColor(player) {
-  return t(`color.${COLORS[player]}`);
-}
-
 // How many carrots a player gains or, with a minus, pays.
 function carrotsText(value) {
   return t("hui.carrotsChange", { value: `${value > 0 ? "+" : value < 0 ? "−" : "±"}${number(Math.abs(value))}` });
@@ -74,7 +72,7 @@ function targetMark(index, moves) {
 
 // A pawn where a better move would have led: a dashed outline with a tick.
 function betterPawn([x, y], player) {
-  return svg("g", { transform: `translate(${x + 0.5} ${y + 0.56})`, class: `better-pawn pawn-${COLORS[player]}` },
+  return svg("g", { transform: `translate(${x + 0.5} ${y + 0.56})`, class: "better-pawn" },
     svg("circle", { r: 0.36, class: "better-under" }), svg("circle", { r: 0.36, class: "better" }),
     svg("circle", { cx: 0.3, cy: -0.3, r: 0.17, class: "better-badge" }),
     svg("path", { d: "M.21 -.3l.07 .08l.12 -.16", class: "better-tick" }));
@@ -129,7 +127,7 @@ class Track {
     // a move that leads to no other field is marked on the field from which it would have been played
     const betterField = better ? better.move.field ?? extras.previous?.players?.[better.player]?.field ?? null : null;
     this.fields.forEach((element, index) => {
-      const here = stands.map((field, player) => (field === index ? t("hui.isHere", { color: playerColor(player) }) : null)).filter(Boolean);
+      const here = stands.map((field, player) => (field === index ? t("hui.isHere", { color: teamName(player) }) : null)).filter(Boolean);
       const marks = [targets.has(index) ? targetLabel(targets.get(index)) : null, betterField === index ? t("game.betterMark") : null].filter(Boolean);
       element.setAttribute("aria-label", [t("hui.fieldLabel", { index, type: typeName(this.track[index].type) }), ...here, ...marks].join(", "));
       element.classList.toggle("is-target", targets.has(index));
@@ -141,7 +139,7 @@ class Track {
       const isShared = stands[0] === stands[1];
       const shift = isShared ? (seat ? 0.2 : -0.2) : 0;
       const isLast = position.lastMove?.player === seat;
-      return svg("g", { transform: `translate(${x + 0.5 + shift} ${y + 0.56})`, class: `pawn pawn-${COLORS[seat]}${isLast ? " is-last" : ""}`, "data-field": player.field },
+      return svg("g", { transform: `translate(${x + 0.5 + shift} ${y + 0.56})`, class: `pawn team-${TEAMS[seat]}${isLast ? " is-last" : ""}`, "data-field": player.field },
         svg("circle", { r: 0.3, class: "pawn-body" }), svg("text", { y: 0.13, class: "pawn-text", text: seat + 1 }));
     }));
     if (Number.isInteger(previous) && previous !== stands[position.lastMove.player]) {
@@ -156,24 +154,6 @@ function targetLabel(moves) {
   const values = [...new Set(moves.map((move) => move.carrots).filter(Number.isInteger))];
   const cards = cardsOf(moves).map((card) => t("hui.playCard", { card: cardName(card) }));
   return [t("hui.target"), ...(values.length === 1 ? values.map(carrotsText) : []), ...cards].join(", ");
-}
-
-class PlayerDetails {
-  constructor() {
-    this.element = el("dl", { class: "holdings" });
-  }
-
-  show(position, player) {
-    const entry = position.players?.[player] ?? {};
-    const cards = entry.cards ?? [];
-    const rows = [
-      [t("hui.carrots"), entry.carrots],
-      [t("hui.salads"), entry.salads],
-      [t("hui.cards"), cards.length ? cards.map(cardName).join(", ") : t("hui.none")],
-    ];
-    this.element.replaceChildren(...rows.filter(([, value]) => value !== undefined).map(([label, value]) =>
-      el("div", {}, el("dt", { text: label }), el("dd", { text: typeof value === "number" ? number(value) : value }))));
-  }
 }
 
 // Returns an action as an object. The last move of a position has its actions in the short notation, such as
@@ -220,31 +200,17 @@ function describeChoice(move, position) {
   return [el("span", { text: describeActions(move) }), el("small", { text: details.filter(Boolean).join(" · ") })];
 }
 
-// How far both pawns have come, so small that no field can be seen.
-class Thumbnail {
-  constructor() {
-    this.pawns = ["RED", "BLUE"].map((color, player) => svg("circle", { class: `pawn-dot pawn-${color}`, cy: 6 + 8 * player, r: 3 }));
-    this.element = svg("svg", { class: "thumbnail-board", viewBox: "0 0 40 20", "aria-hidden": "true" }, svg("path", { class: "thumbnail-way", d: "M4 6h32M4 14h32" }), this.pawns);
-  }
-
-  show({ goal, fields }) {
-    this.pawns.forEach((pawn, player) => pawn.setAttribute("cx", String(4 + (32 * fields[player]) / goal)));
-  }
-}
-
-addGame({
+addGame(teamDrawing({
   name: "hase_und_igel",
-  createThumbnail: () => new Thumbnail(),
+  createThumbnail: () => new RaceThumbnail(({ goal, fields }) => fields.map((field) => field / goal)),
   createBoard: (game, options = {}) => new Track(game, options),
-  createPlayerDetails: () => new PlayerDetails(),
-  describeMove(position) {
-    const move = position.lastMove;
-    if (!move) return "";
-    return t("hui.moved", { color: playerColor(move.player ?? 0), text: describeActions(move) });
-  },
+  createPlayerDetails: () => new Holdings(({ carrots, salads, cards = [] }) => [
+    [t("hui.carrots"), carrots],
+    [t("hui.salads"), salads],
+    [t("hui.cards"), cards.length ? cards.map(cardName).join(", ") : t("hui.none"), true],
+  ]),
+  moveText: describeActions,
   describeLegalMove: describeChoice,
   targetOf,
-  pieceName: String,
   pointsText: (position, player) => t("hui.onField", { field: number(position.players?.[player]?.field ?? 0) }),
-  describeSide: (side) => (side ? playerColor(side.player) : ""),
-}, TEXTS);
+}), TEXTS);

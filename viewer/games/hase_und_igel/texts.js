@@ -36,5 +36,4 @@ export const TEXTS = {
   "hui.eatSalad": ["Salat fressen", "eat a salad"],
   "hui.fallBack": ["auf das Igelfeld zurück", "fall back to the hedgehog field"],
   "hui.skip": ["aussetzen", "skip"],
-  "hui.moved": ["{color}: {text}", "{color}: {text}"],
 };

@@ -5,16 +5,19 @@
 
 import { el, svg } from "../../static/dom.js";
 import { addGame } from "../../static/games.js";
-import { number, t } from "../../static/i18n.js";
+import { Holdings } from "../../static/holdings.js";
+import { t } from "../../static/i18n.js";
+import { TEAMS, teamDrawing, teamName } from "../../static/teams.js";
+import { RaceThumbnail } from "../../static/thumbnails.js";
 import { MoveBuilder } from "./input.js";
-import { Boat, actionText, centerOf, key, placesOf, stepFrom } from "./river.js";
+import { Boat, actionText, centerOf, key, placesOf, stepFrom, unseenPlaces } from "./river.js";
 import { TEXTS } from "./texts.js";
 
-const COLORS = ["RED", "BLUE"];
 const CORNERS = [0, 1, 2, 3, 4, 5].map((corner) => {
   const angle = Math.PI * (corner / 3 + 1 / 6);
   return [0.577 * Math.cos(angle), 0.577 * Math.sin(angle)];
 });
+const LAST_COLUMN = 39; // of the whole river
 const HEX = CORNERS.map(([x, y]) => `${x.toFixed(3)},${y.toFixed(3)}`).join(" ");
 
 // Pictograms around (0, 0). The name of a field is also its label, so they are only decoration.
@@ -41,10 +44,6 @@ function directionName(direction) {
   return t(`mq.direction.${direction}`);
 }
 
-function colorName(player) {
-  return t(`color.${COLORS[player]}`);
-}
-
 class RiverBoard {
   constructor(game, options) {
     this.onField = options.onField ?? null;
@@ -61,7 +60,7 @@ class RiverBoard {
 
   // The picture never gets smaller while a game is looked at, so that it does not jump.
   widen(river) {
-    const points = (river?.segments ?? []).flatMap(placesOf).map(centerOf);
+    const points = [...(river?.segments ?? []).flatMap(placesOf), ...unseenPlaces(river)].map(centerOf);
     if (!points.length) return;
     const [xs, ys] = [0, 1].map((axis) => points.map((point) => point[axis]));
     const here = [Math.min(...xs) - 0.8, Math.min(...ys) - 0.8, Math.max(...xs) + 0.8, Math.max(...ys) + 0.8];
@@ -98,10 +97,7 @@ class RiverBoard {
         return element;
       });
     });
-    const last = segments.at(-1);
-    const next = last ? placesOf({ direction: river.next, center: stepFrom(last.center, river.next, 4) }) : [];
-    const isWhole = segments.length >= 8;
-    const unseen = isWhole ? [] : next.filter((place) => place && !this.cells.has(key(place))).map((place) => {
+    const unseen = unseenPlaces(river).map((place) => {
       const [x, y] = centerOf(place);
       return svg("polygon", { points: HEX, class: "mq-unseen", transform: `translate(${x.toFixed(3)} ${y.toFixed(3)})` });
     });
@@ -125,18 +121,18 @@ class RiverBoard {
     const mover = position.players?.[position.sideToMove?.player];
     for (const move of this.plan ? [] : extras.legal ?? []) if (mover) ends.add(key(new Boat(mover, this).after(move.actions).place));
     for (const [place, cell] of this.cells) {
-      const here = (position.players ?? []).map((player, seat) => (key(player.position) === place ? t("mq.isHere", { number: seat + 1, color: colorName(seat), direction: directionName(player.direction) }) : null));
-      cell.element.setAttribute("aria-label", [cell.label, ...here, ends.has(place) ? t("mq.target") : null].filter(Boolean).join(", "));
+      cell.ships = (position.players ?? []).map((player, seat) => (key(player.position) === place ? t("mq.isHere", { number: seat + 1, color: teamName(seat), direction: directionName(player.direction) }) : null));
     }
-    this.markTargets([...ends]);
     const before = extras.previous?.players?.[position.lastMove?.player];
     const moved = position.players?.[position.lastMove?.player];
     const better = extras.better ? extras.previous?.players?.[extras.better.player] : null;
     this.ships.replaceChildren(...[
-      before && moved && key(before.position) !== key(moved.position) ? this.way(before, position.lastMove.actions) : null,
+      before && moved && key(before.position) !== key(moved.position) ? this.way(new Boat(before, this).after(position.lastMove.actions)) : null,
       ...(position.players ?? []).map((player, seat) => this.ship(player, seat, position)),
       better ? this.ghost(new Boat(better, this).after(extras.better.move.actions), extras.better.player, "mq-better") : null,
     ].filter(Boolean));
+    if (this.plan) this.showPlan(this.plan);
+    else this.markTargets([...ends]);
   }
 
   ship(player, seat, position) {
@@ -144,7 +140,7 @@ class RiverBoard {
     const [first, second] = position.players;
     const shift = key(first.position) === key(second.position) ? (seat ? 0.16 : -0.16) : 0;
     const isLast = position.lastMove?.player === seat;
-    return svg("g", { class: `mq-ship mq-ship-${COLORS[seat]}${isLast ? " is-last" : ""}${player.isStuck ? " is-stuck" : ""}`, transform: `translate(${(x + shift).toFixed(3)} ${(y + shift).toFixed(3)})`, "data-field": key(player.position) },
+    return svg("g", { class: `mq-ship team-${TEAMS[seat]}${isLast ? " is-last" : ""}${player.isStuck ? " is-stuck" : ""}`, transform: `translate(${(x + shift).toFixed(3)} ${(y + shift).toFixed(3)})`, "data-field": key(player.position) },
       svg("path", { d: seat ? "M.46 0L.2 .25H-.36V-.25H.2Z" : "M.46 0Q.3 .26 0 .26H-.2Q-.42 .2 -.42 0Q-.42 -.2 -.2 -.26H0Q.3 -.26 .46 0Z", class: "mq-hull", transform: `rotate(${60 * player.direction})` }),
       svg("text", { y: 0.13, class: "mq-number", text: seat + 1 }));
   }
@@ -152,12 +148,11 @@ class RiverBoard {
   ghost(boat, seat, name) {
     const [x, y] = centerOf(boat.place);
     return svg("g", { class: name, transform: `translate(${x.toFixed(3)} ${y.toFixed(3)})` },
-      svg("path", { d: "M.46 0L.2 .25H-.36V-.25H.2Z", transform: `rotate(${60 * boat.direction})`, class: `mq-outline mq-outline-${COLORS[seat]}` }));
+      svg("path", { d: "M.46 0L.2 .25H-.36V-.25H.2Z", transform: `rotate(${60 * boat.direction})`, class: `mq-outline mq-outline-${TEAMS[seat]}` }));
   }
 
-  way(player, actions) {
-    const points = new Boat(player, this).after(actions ?? []).way.map(centerOf);
-    return svg("path", { d: `M${points.map(([x, y]) => `${x.toFixed(3)} ${y.toFixed(3)}`).join("L")}`, class: "mq-way" });
+  way(boat) {
+    return svg("path", { d: `M${boat.way.map((place) => centerOf(place).map((value) => value.toFixed(3)).join(" ")).join("L")}`, class: "mq-way" });
   }
 
   markTargets(places) {
@@ -165,7 +160,11 @@ class RiverBoard {
       const [x, y] = centerOf(place.split(",").map(Number));
       return svg("circle", { cx: x.toFixed(3), cy: y.toFixed(3), r: 0.44, class: "mq-target" });
     }));
-    for (const [place, cell] of this.cells) cell.element.classList.toggle("is-target", places.includes(place));
+    for (const [place, cell] of this.cells) {
+      const isTarget = places.includes(place);
+      cell.element.classList.toggle("is-target", isTarget);
+      cell.element.setAttribute("aria-label", [cell.label, ...cell.ships ?? [], isTarget ? t("mq.target") : null].filter(Boolean).join(", "));
+    }
   }
 
   // Shows a move that is being put together: the ship where it would be, and the fields that it can go to; null ends it.
@@ -174,31 +173,7 @@ class RiverBoard {
     this.element.querySelector(".mq-plan")?.remove();
     if (!plan) return this.markTargets([]);
     this.markTargets([...plan.targets.keys()]);
-    if (plan.boat.way.length > 1 || plan.isTurned) this.ships.append(svg("g", { class: "mq-plan" }, this.wayOf(plan.boat), this.ghost(plan.boat, plan.seat, "mq-ghost")));
-  }
-
-  wayOf(boat) {
-    return svg("path", { d: `M${boat.way.map((place) => centerOf(place).map((value) => value.toFixed(3)).join(" ")).join("L")}`, class: "mq-way" });
-  }
-}
-
-class PlayerDetails {
-  constructor() {
-    this.element = el("dl", { class: "holdings" });
-  }
-
-  show(position, player) {
-    const entry = position.players?.[player] ?? {};
-    const rows = [
-      [t("mq.passengers"), entry.passengers],
-      [t("mq.speed"), entry.speed],
-      [t("mq.coal"), entry.coal],
-      [t("mq.heading"), entry.direction === undefined ? undefined : directionName(entry.direction)],
-      [t("mq.freeTurns"), entry.freeTurns > 1 ? entry.freeTurns : undefined],
-      [t("mq.stuck"), entry.isStuck ? "✕" : undefined],
-    ];
-    this.element.replaceChildren(...rows.filter(([, value]) => value !== undefined).map(([label, value]) =>
-      el("div", {}, el("dt", { text: label }), el("dd", { text: typeof value === "number" ? number(value) : value }))));
+    if (plan.boat.way.length > 1 || plan.isTurned) this.ships.prepend(svg("g", { class: "mq-plan" }, this.way(plan.boat), this.ghost(plan.boat, plan.seat, "mq-ghost")));
   }
 }
 
@@ -206,34 +181,20 @@ function describeActions(move) {
   return move.actions?.length ? move.actions.map(actionText).join(", ") : t("mq.nothing");
 }
 
-// How far both ships have come, so small that no field can be seen.
-class Thumbnail {
-  constructor() {
-    this.dots = COLORS.map((color, player) => (player ? svg("rect", { class: `mq-dot mq-dot-${color}`, width: 6, height: 6, y: 11 }) : svg("circle", { class: `mq-dot mq-dot-${color}`, cy: 6, r: 3 })));
-    this.element = svg("svg", { class: "thumbnail-board", viewBox: "0 0 40 20", "aria-hidden": "true" }, svg("path", { class: "mq-thumbnail", d: "M4 6h32M4 14h32" }), this.dots);
-  }
-
-  show({ ways }) {
-    this.dots.forEach((dot, player) => {
-      const x = 4 + (32 * Math.min(39, ways[player])) / 39;
-      dot.setAttribute(player ? "x" : "cx", String(player ? x - 3 : x));
-    });
-  }
-}
-
-addGame({
+addGame(teamDrawing({
   name: "mississippi_queen",
-  createThumbnail: () => new Thumbnail(),
+  createThumbnail: () => new RaceThumbnail(({ ways }) => ways.map((way) => way / LAST_COLUMN)),
   createBoard: (game, options = {}) => new RiverBoard(game, options),
-  createPlayerDetails: () => new PlayerDetails(),
+  createPlayerDetails: () => new Holdings(({ passengers, speed, coal, direction, freeTurns, isStuck }) => [
+    [t("mq.passengers"), passengers],
+    [t("mq.speed"), speed],
+    [t("mq.coal"), coal],
+    [t("mq.heading"), direction === undefined ? undefined : directionName(direction)],
+    [t("mq.freeTurns"), freeTurns > 1 ? freeTurns : undefined],
+    [t("mq.state"), isStuck ? t("mq.stuck") : undefined],
+  ]),
   createInput: (view, choose) => new MoveBuilder(view, choose),
-  describeMove(position) {
-    const move = position.lastMove;
-    if (!move) return "";
-    return Number.isInteger(move.player) ? t("mq.moved", { color: colorName(move.player), text: describeActions(move) }) : describeActions(move);
-  },
+  moveText: describeActions,
+  endText: ({ players }) => (players ?? []).map((player, seat) => (player.isStuck ? `${teamName(seat)}: ${t("mq.stuck")}` : null)).filter(Boolean).join(", "),
   describeLegalMove: (move) => [el("span", { text: describeActions(move) })],
-  targetOf: () => null,
-  pieceName: String,
-  describeSide: (side) => (side ? colorName(side.player) : ""),
-}, TEXTS);
+}), TEXTS);

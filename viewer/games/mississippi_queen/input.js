@@ -63,7 +63,7 @@ export class MoveBuilder {
       .filter(([, actions]) => actions.length)
       .map(([kind, actions]) => el("div", { class: "mq-group", role: "group", "aria-label": t(`mq.group.${kind}`) },
         el("span", { class: "mq-group-name", text: t(`mq.group.${kind}`) }),
-        actions.map((action) => this.optionButton(action, boat)))));
+        el("div", { class: "tools" }, actions.map((action) => this.optionButton(action, boat))))));
     const complete = this.isAsked ? this.complete() : null;
     this.sendButton.disabled = !complete;
     this.undoButton.disabled = !this.actions.length;

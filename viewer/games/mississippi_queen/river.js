@@ -3,6 +3,7 @@
 
 import { t } from "../../static/i18n.js";
 
+const SEGMENTS = 8; // of the whole river
 const STEPS = [[1, 0], [0, 1], [-1, 1], [-1, 0], [0, -1], [1, -1]];
 
 export function key(place) {
@@ -27,6 +28,15 @@ export function placesOf(segment) {
     for (let turn = 0; turn < segment.direction; turn += 1) [q, r] = [-r, q + r];
     return [q + segment.center[0], r + segment.center[1]];
   });
+}
+
+// The places at the end of what can be seen, where the river goes on.
+export function unseenPlaces(river) {
+  const segments = river?.segments ?? [];
+  if (!segments.length || segments.length >= SEGMENTS) return [];
+  const seen = new Set(segments.flatMap(placesOf).map(key));
+  return placesOf({ direction: river.next, center: stepFrom(segments.at(-1).center, river.next, 4) })
+    .filter((place) => !seen.has(key(place)) && STEPS.some((_, direction) => seen.has(key(stepFrom(place, direction)))));
 }
 
 // The sixths of a turn from one direction to another, without a sign.

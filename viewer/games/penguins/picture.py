@@ -10,10 +10,8 @@ from spielleiter.viewer.pictures import (
     TEXT,
     Drawing,
     Picture,
-    draw_end,
-    draw_heading,
-    draw_players,
-    end_of,
+    draw_beside,
+    draw_marks,
 )
 from spielleiter.viewer.positions.view import Json
 
@@ -44,21 +42,8 @@ class PenguinsDrawing(Drawing):
         for index, sign in enumerate(position["board"]["cells"]):
             y, column = divmod(index, self._size)
             self._draw_cell(canvas, *self._place(2 * column + y % 2, y), sign)
-        move, end = position["lastMove"], end_of(self.game, position)
-        for x, y in [] if move is None else move["cells"]:
-            left, top = self._place(x, y)
-            canvas.frame(left, top, _CELL - 1, _CELL - 1, "ink", 2)
-        if end is not None and end["illegal"] is not None:
-            for x, y in end["illegal"]["cells"]:
-                left, top = self._place(x, y)
-                canvas.frame(left, top, _CELL - 1, _CELL - 1, "fault", 3)
-                if [x, y] in end["illegal"]["offendingCells"]:
-                    canvas.cross(left, top, _CELL - 2, 6)
-        left, width = self.width - _PANEL, _PANEL - MARGIN
-        top = draw_heading(canvas, self.game, position, left, MARGIN, width)
-        top = draw_players(canvas, position, left, top, width, _lines_of)
-        if end is not None:
-            draw_end(canvas, end, left, top + 4, width)
+        draw_marks(canvas, self.game, position, _CELL, self._place)
+        draw_beside(canvas, self.game, position, self.width - _PANEL, _lines_of)
 
     def _place(self, x: int, y: int) -> tuple[int, int]:
         """Return where a cell begins; the row 0 is the highest one."""

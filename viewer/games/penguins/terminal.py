@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from spielleiter.common.text import wrapped
 from spielleiter.game.penguins import PENGUINS, SIZE, PenguinsState
 from spielleiter.viewer.games.penguins.view import LETTERS, WATER, count_stuck, letters
 from spielleiter.viewer.positions.view import TEAM_COLORS
-from spielleiter.viewer.terminal import (
-    GAP,
-    TEAM_STYLES,
-    Canvas,
-    TerminalDrawing,
-    beside,
-    fitting,
-    player_name,
-    progress,
-)
+from spielleiter.viewer.terminal import TEAM_STYLES, Canvas, TerminalDrawing, player_name, progress, with_text
 
 _STYLES: Final[Mapping[str, Mapping[str, Any]]] = dict(zip(LETTERS, TEAM_STYLES, strict=True))
 _COLUMNS: Final = 2 + 4 * SIZE
@@ -40,10 +32,7 @@ def _draw(state: PenguinsState, names: tuple[str, str], canvas: Canvas) -> list[
         shown = "".join(canvas.style(each, **_STYLES.get(each, {})) + "   " for each in row)
         board.append(f"{y} {'  ' * (y % 2)}{shown[: -2 * (y % 2) or None]}")
     board.append("    " + _numbers(1))
-    columns = canvas.columns - _COLUMNS - len(GAP)
-    if columns >= _BESIDE:
-        return fitting(canvas, beside(board, _COLUMNS, _text(state, names, columns)))
-    return fitting(canvas, [row.rstrip() for row in board] + _text(state, names, canvas.columns))
+    return with_text(canvas, board, _COLUMNS, _BESIDE, partial(_text, state, names))
 
 
 def _numbers(first: int) -> str:

@@ -10,10 +10,8 @@ from spielleiter.viewer.pictures import (
     TEXT,
     Drawing,
     Picture,
-    draw_end,
-    draw_heading,
-    draw_players,
-    end_of,
+    draw_beside,
+    draw_marks,
 )
 from spielleiter.viewer.positions.view import Json
 
@@ -29,7 +27,7 @@ class PiranhasDrawing(Drawing):
 
     def __init__(self, game: Json) -> None:
         super().__init__(game)
-        self._size = game["positions"][0]["board"]["size"]
+        self._size = game["positions"][0]["board"]["width"]
         self.width = (self._size + 1) * _CELL + MARGIN + _PANEL
         self.height = (self._size + 1) * _CELL + MARGIN
 
@@ -42,21 +40,8 @@ class PiranhasDrawing(Drawing):
         for index, sign in enumerate(board["cells"]):
             y, x = divmod(index, self._size)
             self._draw_cell(canvas, *self._place(x, y), sign)
-        move, end = position["lastMove"], end_of(self.game, position)
-        for x, y in [] if move is None else move["cells"]:
-            left, top = self._place(x, y)
-            canvas.frame(left, top, _CELL - 1, _CELL - 1, "ink", 2)
-        if end is not None and end["illegal"] is not None:
-            for x, y in end["illegal"]["cells"]:
-                left, top = self._place(x, y)
-                canvas.frame(left, top, _CELL - 1, _CELL - 1, "fault", 3)
-                if [x, y] in end["illegal"]["offendingCells"]:
-                    canvas.cross(left, top, _CELL - 2, 6)
-        left, width = self.width - _PANEL, _PANEL - MARGIN
-        top = draw_heading(canvas, self.game, position, left, MARGIN, width)
-        top = draw_players(canvas, position, left, top, width, _lines_of)
-        if end is not None:
-            draw_end(canvas, end, left, top + 4, width)
+        draw_marks(canvas, self.game, position, _CELL, self._place)
+        draw_beside(canvas, self.game, position, self.width - _PANEL, _lines_of)
 
     def _place(self, x: int, y: int) -> tuple[int, int]:
         """Return where a cell begins; the row 0 is the lowest one."""

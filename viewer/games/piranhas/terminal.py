@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from spielleiter.common.text import count_text, wrapped
@@ -10,16 +11,7 @@ from spielleiter.game.piranhas.board import SIZE
 from spielleiter.game.piranhas.state import PiranhasState
 from spielleiter.viewer.games.piranhas.view import LETTERS, letters
 from spielleiter.viewer.positions.view import TEAM_COLORS
-from spielleiter.viewer.terminal import (
-    GAP,
-    TEAM_STYLES,
-    Canvas,
-    TerminalDrawing,
-    beside,
-    fitting,
-    player_name,
-    progress,
-)
+from spielleiter.viewer.terminal import TEAM_STYLES, Canvas, TerminalDrawing, player_name, progress, with_text
 
 _STYLES: Final[Mapping[str, Mapping[str, Any]]] = {
     **{sign: style for signs, style in zip(LETTERS, TEAM_STYLES, strict=True) for sign in signs},
@@ -40,10 +32,7 @@ def _draw(state: PiranhasState, names: tuple[str, str], canvas: Canvas) -> list[
         row = (canvas.empty if each == "." else each for each in cells[y * SIZE : (y + 1) * SIZE])
         board.append(f"{y} " + "".join(canvas.style(each, **_STYLES.get(each, {})) + " " for each in row))
     board.append("  " + "".join(f"{x} " for x in range(SIZE)))
-    columns = canvas.columns - _COLUMNS - len(GAP)
-    if columns >= _BESIDE:
-        return fitting(canvas, beside(board, _COLUMNS, _text(state, names, columns)))
-    return fitting(canvas, [row.rstrip() for row in board] + _text(state, names, canvas.columns))
+    return with_text(canvas, board, _COLUMNS, _BESIDE, partial(_text, state, names))
 
 
 def _text(state: PiranhasState, names: tuple[str, str], columns: int) -> list[str]:

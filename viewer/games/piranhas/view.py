@@ -66,7 +66,7 @@ class PiranhasView(TeamView):
         return {"color": TEAM_COLORS[seat], **numbers, "swarmCells": _cells(heaviest), "fields": numbers}
 
     def picture(self, state: PiranhasState) -> Json:
-        return {"size": SIZE, "cells": letters(state)}
+        return {"width": SIZE, "height": SIZE, "cells": letters(state)}
 
     def count_moves(self, state: PiranhasState) -> list[int]:
         # the other player's moves, as if it were on turn, even where the game would be over in that case

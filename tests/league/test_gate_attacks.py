@@ -1,0 +1,373 @@
+"""Attacks on the gate, by strangers, by PCs that lie, and by somebody who pretends to be the league."""
+
+from __future__ import annotations
+
+import struct
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+import trio
+
+from spielleiter.common.errors import first_error
+from spielleiter.league.certificate import open_certificate
+from spielleiter.league.frames import framed
+from spielleiter.league.gate import MAX_STRANGERS_PER_ADDRESS
+from spielleiter.league.gate_client import PairLostError
+from spielleiter.league.gate_messages import (
+    MAX_HELLO,
+    AllowedHelper,
+    BeginRun,
+    Bytes,
+    Connected,
+    Exited,
+    FetchPackage,
+    LeasePrepared,
+    NotStarted,
+    Pong,
+    PrepareLease,
+    Refused,
+    StartRun,
+    TakeSeat,
+    Welcome,
+    Written,
+)
+from spielleiter.league.helper import Helper, LeagueAddress, NotWantedError
+from spielleiter.league.helper_code import HelperCode, new_secret
+from spielleiter.programs.sandbox.plain import PlainSandbox
+from tests.contest.packages import Planted
+from tests.league.remote_league import (
+    LOOPBACK,
+    RemoteLeague,
+    joined_stranger,
+    machine_with,
+    open_remote_league,
+    play_pair,
+    stranger_at,
+)
+from tests.timeouts import HANG_TIMEOUT
+
+pytestmark = pytest.mark.slow  # real processes
+
+UNKNOWN = "this code is unknown or was revoked; ask the teacher for another one"
+
+
+# -- somebody who pretends to be the league ---------------------------------------------------------------------------
+
+
+async def test_a_pc_says_nothing_to_a_league_with_another_certificate(tmp_path: Path) -> None:
+    impostor = open_certificate(tmp_path)
+    heard: list[bytes] = []
+
+    async def serve(raw: trio.SocketStream) -> None:
+        stream = trio.SSLStream(raw, impostor.server_context(), server_side=True, https_compatible=True)
+        with trio.fail_after(HANG_TIMEOUT):
+            try:
+                heard.append(bytes(await stream.receive_some(1000)))
+            except trio.BrokenResourceError:
+                heard.append(b"")
+
+    code = HelperCode(new_secret(), bytes(16))
+    async with trio.open_nursery() as nursery:
+        listeners = await trio.open_tcp_listeners(0, host=LOOPBACK)
+        nursery.start_soon(trio.serve_listeners, serve, listeners)
+        port = listeners[0].socket.getsockname()[1]
+        sandbox = PlainSandbox()
+        helper = Helper(LeagueAddress(LOOPBACK, port, code), sandbox, machine_with(sandbox), 1)
+        with pytest.raises((NotWantedError, ExceptionGroup)) as caught:
+            await helper.run()
+        assert "its certificate is another one" in str(first_error(caught.value))
+        with trio.fail_after(HANG_TIMEOUT):
+            while not heard:
+                await trio.lowlevel.checkpoint()
+        nursery.cancel_scope.cancel()
+    assert heard == [b""]
+
+
+# -- strangers --------------------------------------------------------------------------------------------------------
+
+
+async def test_without_a_code_that_is_valid_nobody_learns_or_gets_anything(tmp_path: Path) -> None:
+    async with open_remote_league(tmp_path) as league:
+        await league.start_helper()
+        program = league.program("bot")
+        wrong = new_secret()
+        async with league.gate.lease(1, [program, None]):
+            async with stranger_at(league) as stranger:
+                await stranger.join(wrong)
+                assert await stranger.receive() == Refused(UNKNOWN)
+            async with stranger_at(league) as stranger:
+                await stranger.send(FetchPackage(wrong, program.sha256))
+                assert await stranger.receive_package() == UNKNOWN
+            async with stranger_at(league) as stranger:
+                await stranger.send(BeginRun(wrong, 1))
+                assert await stranger.receive() == Refused(UNKNOWN)
+        assert len(league.gate.helpers()) == 1
+
+
+GARBAGE = {
+    "no message": b"\x00\x00\x00\x04\xff\xff\xff\xff",
+    "too long": struct.pack("!I", MAX_HELLO + 1),
+    "much too long": b"\xff" * 100_000,
+    "another message": framed(Welcome("x", may_run_unconfined=True)),
+    "HTTP": b"GET / HTTP/1.1\r\nHost: league\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("garbage", GARBAGE.values(), ids=GARBAGE)
+async def test_garbage_ends_the_connection_and_nothing_else(tmp_path: Path, garbage: bytes) -> None:
+    async with open_remote_league(tmp_path) as league:
+        await league.start_helper()
+        async with stranger_at(league) as stranger:
+            await stranger.send(garbage)
+            assert await stranger.receive() is None
+        raw = await trio.open_tcp_stream(LOOPBACK, league.gate.port)
+        async with raw:
+            with trio.fail_after(HANG_TIMEOUT):  # without TLS
+                try:
+                    await raw.send_all(garbage)
+                    while await raw.receive_some(1000):
+                        pass
+                except trio.BrokenResourceError:
+                    pass
+        async with league.gate.lease(1, [league.program("bot"), None]):
+            assert league.gate.restarts == 0
+
+
+async def test_silent_strangers_are_few_and_disturb_nobody(tmp_path: Path) -> None:
+    async with open_remote_league(tmp_path) as league, AsyncExitStack() as stack:
+        await league.start_helper()
+        silent = [
+            await stack.enter_async_context(await trio.open_tcp_stream(LOOPBACK, league.gate.port))
+            for _ in range(4 * MAX_STRANGERS_PER_ADDRESS)
+        ]
+        closed = 0
+        for each in silent[MAX_STRANGERS_PER_ADDRESS:]:
+            with trio.fail_after(HANG_TIMEOUT):
+                try:
+                    closed += not await each.receive_some(1)
+                except trio.BrokenResourceError:
+                    closed += 1
+        assert closed == 3 * MAX_STRANGERS_PER_ADDRESS
+        assert league.gate.helpers()[0].problem == ""
+
+
+async def test_somebody_on_the_leagues_machine_without_a_ticket_gets_nothing(tmp_path: Path) -> None:
+    async with open_remote_league(tmp_path) as league:
+        await league.start_helper()
+        async with league.gate.lease(1, [league.program("bot"), None]) as lease:
+            entrant = lease.entrants[0]
+            assert entrant is not None
+            [(_, seat)] = entrant.environment.items()
+            port, _, ticket = seat.partition(":")
+            assert ticket not in entrant.command
+            for guess in ("", "x" * len(ticket), ticket[:-1], ticket + "x"):
+                stream = await trio.open_tcp_stream(LOOPBACK, int(port))
+                async with stream:
+                    await stream.send_all(framed(TakeSeat(guess, "r", "1", "game")))
+                    with trio.fail_after(HANG_TIMEOUT):
+                        assert await stream.receive_some(1000) == b""
+        assert league.running == 0
+
+
+# -- codes ------------------------------------------------------------------------------------------------------------
+
+
+async def test_a_revoked_code_is_cut_off_at_once(tmp_path: Path) -> None:
+    async with open_remote_league(tmp_path) as league:
+        code = league.add_code()
+        await league.start_helper(code=code)
+        async with league.gate.lease(1, [league.program("bot"), None]) as lease:
+            league.gate.allow([])
+            assert league.gate.helpers() == []
+            with pytest.raises(PairLostError, match="its code was revoked"):
+                await lease.settle()
+        await league.wait_until(lambda: any("was revoked" in each for each in league.told))
+        async with stranger_at(league) as stranger:
+            await stranger.join(code.secret)
+            assert await stranger.receive() == Refused(UNKNOWN)
+
+
+async def test_of_two_pcs_with_one_code_the_second_helps(tmp_path: Path) -> None:
+    async with open_remote_league(tmp_path) as league:
+        code = league.add_code()
+        await league.start_helper(code=code)
+        async with stranger_at(league) as second:
+            await second.join(code.secret)
+            assert isinstance(await second.receive(), Welcome)
+            await league.wait_until(lambda: any("another PC" in each for each in league.told))
+            assert len(league.gate.helpers()) == 1
+
+
+async def test_a_pc_without_a_sandbox_gets_nothing_unless_the_teacher_allows_it(tmp_path: Path) -> None:
+    async with open_remote_league(tmp_path) as league:
+        await league.start_helper(may_run_unconfined=False)
+        [helper] = league.gate.helpers()
+        assert helper.free == 0
+        assert "no sandbox" in helper.problem
+        with pytest.raises(PairLostError, match="no sandbox"):
+            async with league.gate.lease(1, [league.program("bot"), None]):
+                pass
+        assert league.running == 0
+        allowed = league.allowed[0]
+        league.gate.allow([AllowedHelper(allowed.id, allowed.name, allowed.secret_hash, may_run_unconfined=True)])
+        await league.wait_until(lambda: [each.problem for each in league.gate.helpers()] == [""])
+
+
+# -- PCs that lie -----------------------------------------------------------------------------------------------------
+
+
+async def test_a_pc_fetches_only_what_it_is_to_run_now(tmp_path: Path) -> None:
+    async with open_remote_league(tmp_path) as league, joined_stranger(league) as (liar, secret):
+        await league.start_helper()
+        mine, other, never = (league.program(each, Planted(f"# {each}")) for each in ("mine", "other", "never"))
+
+        async def fetch(sha256: str) -> bytes | str:
+            async with stranger_at(league) as fetcher:
+                await fetcher.send(FetchPackage(secret, sha256))
+                return await fetcher.receive_package()
+
+        async def answer() -> None:
+            message = await liar.receive(answers=True)
+            assert isinstance(message, PrepareLease)
+            await liar.send(LeasePrepared(message.lease))
+
+        async with league.gate.lease(2, [other, None]), trio.open_nursery() as nursery:
+            nursery.start_soon(answer)
+            async with league.gate.lease(1, [mine, None]):
+                assert await fetch(mine.sha256) == mine.package.read_bytes()
+                for each in (other, never):
+                    assert await fetch(each.sha256) == "this PC is not to run that package now"
+            assert await fetch(mine.sha256) == "this PC is not to run that package now"
+
+
+async def lying_run(league: RemoteLeague, folder: Path, *said: object) -> str:
+    """Play a game with a PC that says this about its program; return why it does not count."""
+    async with joined_stranger(league) as (liar, secret), stranger_at(league) as run:
+
+        async def lie() -> None:
+            while True:
+                match await liar.receive(answers=True):
+                    case PrepareLease(key):
+                        await liar.send(LeasePrepared(key))
+                    case StartRun(number):
+                        await run.send(BeginRun(secret, number))
+                        for each in said:
+                            await run.send(each)  # type: ignore[arg-type]
+                    case None:
+                        return
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(lie)
+            with pytest.raises(PairLostError) as caught:
+                async with league.gate.lease(1, [league.program("bot"), None]) as lease:
+                    await play_pair(lease, folder, games=1)
+            assert "pauses" in league.gate.helpers()[0].problem
+            nursery.cancel_scope.cancel()
+    return str(caught.value)
+
+
+LIES = {
+    "garbage": [b"\x00\x00\x00\x02\xff\xff"],
+    "a long message": [struct.pack("!I", 1 << 30)],
+    "bytes of no connection": [Bytes(0, b"<protocol>")],
+    "a connection with a wrong number": [Connected(7)],
+    "a connection twice": [Connected(0), Connected(0)],
+    "a message of a PC": [Pong(1)],
+    "cannot start": [NotStarted("no", is_unable=False)],
+}
+
+
+@pytest.mark.parametrize("said", LIES.values(), ids=LIES)
+async def test_a_game_with_a_pc_that_lies_does_not_count(tmp_path: Path, said: list[object]) -> None:
+    async with open_remote_league(tmp_path) as league:
+        reason = await lying_run(league, tmp_path, *said)
+        assert reason.startswith("pc: ")
+        assert league.gate.restarts == 0
+
+
+async def test_a_pc_says_nothing_for_the_program_of_another_one(tmp_path: Path) -> None:
+    async with open_remote_league(tmp_path) as league, joined_stranger(league) as (_, secret):
+        await league.start_helper()
+        async with league.gate.lease(2, [league.program("bot"), None]) as lease, trio.open_nursery() as nursery:
+            is_over = trio.Event()
+
+            async def intrude() -> None:
+                number = 0
+                while not is_over.is_set():
+                    number = number % 3 + 1
+                    async with stranger_at(league) as run:
+                        await run.send(BeginRun(secret, number))
+                        assert await run.receive() is None
+
+            nursery.start_soon(intrude)
+            [record] = await play_pair(lease, tmp_path, games=1)
+            is_over.set()
+        assert record.verdict == "regular"
+
+
+async def test_an_answer_to_no_question_ends_the_connection(tmp_path: Path) -> None:
+    async with open_remote_league(tmp_path) as league, joined_stranger(league) as (liar, _):
+        await liar.send(Pong(999))
+        assert await liar.receive() is None
+        await league.wait_until(lambda: not league.gate.helpers())
+
+
+async def test_a_program_that_cannot_be_started_there_is_not_offered_again(tmp_path: Path) -> None:
+    async with open_remote_league(tmp_path) as league, joined_stranger(league) as (liar, _):
+        program = league.program("bot")
+        assert league.gate.run_problem(1, program) == ""
+
+        async def answer() -> None:
+            message = await liar.receive(answers=True)
+            assert isinstance(message, PrepareLease)
+            await liar.send(LeasePrepared(message.lease, "there is no such interpreter", 0))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(answer)
+            with pytest.raises(PairLostError, match="no such interpreter"):
+                async with league.gate.lease(1, [program, None]):
+                    pass
+        assert league.gate.run_problem(1, program) == "it could not start this program"
+        assert league.gate.helpers()[0].problem == ""
+
+
+async def test_a_package_that_was_changed_is_not_run(tmp_path: Path) -> None:
+    async with open_remote_league(tmp_path) as league:
+        await league.start_helper()
+        program = league.program("bot")
+        content = bytearray(program.package.read_bytes())
+        content[-1] ^= 1
+        program.package.write_bytes(content)
+        with pytest.raises(PairLostError, match="not the whole package"):
+            async with league.gate.lease(1, [program, None]):
+                pass
+        assert league.running == 0
+
+
+async def test_a_flood_of_outputs_is_slowed_down_and_bounded(tmp_path: Path) -> None:
+    flood = [Connected(0), *[Written(b"x" * 60_000, is_error=True)] * 250, Exited(0)]
+    async with (
+        open_remote_league(tmp_path) as league,
+        joined_stranger(league) as (liar, secret),
+        stranger_at(league) as run,
+    ):
+
+        async def answer() -> None:
+            while True:
+                match await liar.receive(answers=True):
+                    case PrepareLease(key):
+                        await liar.send(LeasePrepared(key))
+                    case StartRun(number):
+                        await run.send(BeginRun(secret, number))
+                        for each in flood:
+                            await run.send(each)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(answer)
+            async with league.gate.lease(1, [league.program("bot"), None]) as lease:
+                [record] = await play_pair(lease, tmp_path, games=1)
+            nursery.cancel_scope.cancel()
+        assert record.offender == 0
+        kept = (tmp_path / record.folder / "program1.stderr.log").stat().st_size
+        assert kept < 9 * 1024 * 1024
