@@ -51,12 +51,14 @@ MOST_WAITING_BYTES: Final = 32 * 1024 * 1024
 """The maximum size of the waiting lines; a typical line has about 2 KB."""
 LINES_AT_ONCE: Final = 64
 """The number of waiting lines that are written in one call, since all other tasks wait for it."""
-ENCODING_SHARE: Final = 0.1  # of the time while there are replays to encode; games do not end faster than that
-LEAST_ENCODING: Final = 0.0002  # seconds of encoding between two turns of the others; about as long as a move takes
-MOST_ENCODING: Final = 0.005  # the same, however long the others have taken
-BATCH_DELAY: Final = 0.25  # seconds that a replay waits for others, so that one thread writes them together
+LEAST_ENCODING: Final = 0.0002  # seconds for which replays are encoded between two turns of the others, as for a move
+BATCH_DELAY: Final = 0.1  # seconds that a replay waits for others, so that one thread writes them together
 BATCH_BYTES: Final = 1024 * 1024  # encoded replays are written when they are as large; each has about 600 KiB
-BATCH_BYTES_BEHIND: Final = 4 * 1024 * 1024  # the same while games end faster than they are written
+MANY_WAITING: Final = 256
+"""Finished games, of about 60 KiB, from which on replays are no longer put off for the games that are played."""
+ENCODING_SHARE: Final = 0.1  # of the time from then on; games do not end faster than that
+MOST_ENCODING: Final = 0.005  # seconds between two turns of the others, however long those have taken
+BATCH_BYTES_BEHIND: Final = 4 * 1024 * 1024  # encoded replays that are written together from then on
 LEFTOVER_AGE: Final = 3600.0  # seconds; no server takes so long to write a replay
 RETRY_INTERVAL: Final = 1.0  # seconds between attempts to write results that wait
 MOST_RECENT_BYTES: Final = 100 * 1024 * 1024
@@ -312,7 +314,7 @@ class Archive:
         self._pause_at = 0.0
         """The instant from which encoding has to let the other tasks run."""
         self._is_behind = False
-        """Whether replays were left for the next batch, which is written without a delay."""
+        """Whether games have ended faster than they were written, so that there are many."""
         self._is_writing = False
         self._has_work = trio.Event()
         self._is_finishing = trio.Event()
@@ -429,8 +431,8 @@ class Archive:
                 encoded.append((replay, content))
             except Exception as error:
                 self._fail(replay, error)
-        self._is_behind = bool(self._waiting)
-        if not self._is_behind and not self._is_finishing.is_set():
+        self._is_behind = len(self._waiting) >= MANY_WAITING
+        if not self._waiting and not self._is_finishing.is_set():
             self._has_work = trio.Event()
         if encoded:
             outcomes = await trio.to_thread.run_sync(_save, encoded)
@@ -455,7 +457,8 @@ class Archive:
             if (paused := trio.current_time()) >= self._pause_at:
                 await trio.lowlevel.checkpoint()
                 now = trio.current_time()
-                self._pause_at = now + min(max(LEAST_ENCODING, ENCODING_SHARE * (now - paused)), MOST_ENCODING)
+                share = min(ENCODING_SHARE * (now - paused), MOST_ENCODING) if self._is_behind else 0.0
+                self._pause_at = now + max(LEAST_ENCODING, share)
         return content
 
     async def _remove_old(self, most_games: int) -> None:

@@ -280,29 +280,34 @@ async def test_recent_games_that_cannot_be_counted_are_reported(
     assert kept_in(tmp_path) == {STEM: "room"}
 
 
-async def test_replays_that_have_piled_up_are_written_without_another_delay(
+async def test_many_replays_that_wait_are_written_without_another_delay(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mock_clock: trio.testing.MockClock
 ) -> None:
     monkeypatch.setattr(module, "BATCH_BYTES", 1)  # each game is a batch
-    stream, saved, are_saved = events.EventStream(), 0, trio.Event()
+    monkeypatch.setattr(module, "BATCH_BYTES_BEHIND", 1)
+    monkeypatch.setattr(module, "MANY_WAITING", 2)
+    stream, saved, has_saved = events.EventStream(), 0, trio.Event()
 
     def note(_event: events.ServerEvent) -> None:
         nonlocal saved
         saved += 1
-        if saved == 3:
-            are_saved.set()
+        if saved == 4:
+            has_saved.set()
 
     stream.subscribe(note, [events.ReplaySaved])
     archive = Archive(tmp_path, None, choose_editions({}, {}), stream, lambda: NOON)
     async with trio.open_nursery() as nursery:
         await nursery.start(archive.run)
-        for _ in range(3):
+        for _ in range(5):
             archive.game_ended(ENDED)
         await trio.testing.wait_all_tasks_blocked()
         assert saved == 0
         mock_clock.jump(module.BATCH_DELAY)
-        await are_saved.wait()
+        await has_saved.wait()
+        await trio.testing.wait_all_tasks_blocked()
+        assert saved == 4, "a single one waits for others again"
         archive.finish()
+    assert saved == 5
 
 
 @pytest.mark.parametrize(("is_full", "number"), [(True, errno.EIO), (False, errno.EIO), (False, errno.EINVAL)])
