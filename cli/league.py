@@ -226,7 +226,8 @@ async def _keep_running(
     """Run the league, anew whenever the teacher has changed something that all parts depend on."""
     import trio
 
-    from spielleiter.league.settings import load_settings
+    from spielleiter.league.settings import change_settings, load_settings
+    from spielleiter.server.errors import StartError
     from spielleiter.server.net.sockets import listen
 
     sockets: list[socket.socket] = []
@@ -238,7 +239,17 @@ async def _keep_running(
             # the sockets stay otherwise, so that requests wait until the pages are there again
             if host != listening_at:
                 _close(sockets)
-                sockets, listening_at = listen(host, ports.pages), host
+                try:
+                    sockets = listen(host, ports.pages)
+                except StartError as error:
+                    if not listening_at or host == HERE:
+                        raise
+                    # the teacher's click must not end the league; the page shows the switch turned off again
+                    print_line(f"Other machines cannot reach the pages: {error}", err=True)
+                    await database.write(change_settings, is_open_to_network=False)
+                    sockets, listening_at = [], host
+                    continue
+                listening_at = host
                 ports = replace(ports, pages=sockets[0].getsockname()[1])
             for line in _opening_lines(folder, settings, ports.pages, setup_code):
                 print_line(line)

@@ -477,19 +477,25 @@ class Director:
             await self.refresh_table()
         playing = await self._database.read(versions.playing_versions)
         able = {version.id for version in playing}
-        waiting = [
-            pair
-            for pair in await self._database.read(games.list_pairs, state="open")
-            if pair.id not in self._playing and pair.first in able and pair.second in able and self._is_due(pair.id)
-        ]
-        if waiting:
-            return min(waiting, key=lambda pair: (_URGENCY.index(pair.purpose), pair.id))
+
+        def next_of(opened: Sequence[Pair]) -> Pair | None:
+            waiting = [
+                pair
+                for pair in opened
+                if pair.id not in self._playing and {pair.first, pair.second} <= able and self._is_due(pair.id)
+            ]
+            return min(waiting, key=lambda pair: (_URGENCY.index(pair.purpose), pair.id), default=None)
+
+        opened = await self._database.read(games.list_pairs, state="open")
+        if (found := next_of(opened)) is not None:
+            return found
         if settings.stage == "final":
-            await self._change(stages.continue_final, self._now(), self._chance)
-            opened = await self._database.read(games.list_pairs, state="open", purpose="final")
-            found = [pair for pair in opened if pair.id not in self._playing and self._is_due(pair.id)]
-            return found[0] if found else None
-        return await self._open_pair(playing, settings)
+            if await self._change(stages.continue_final, self._now(), self._chance):
+                return next_of(await self._database.read(games.list_pairs, state="open"))
+            return None
+        # instead of a pair that the machine has failed, no other one is opened again and again
+        failed = {version for pair in opened if pair.id in self._retry for version in (pair.first, pair.second)}
+        return await self._open_pair([version for version in playing if version.id not in failed], settings)
 
     async def _open_pair(self, playing: list[Version], settings: LeagueSettings) -> Pair | None:
         busy = Counter(version for pair in self._playing.values() for version in (pair.first, pair.second))

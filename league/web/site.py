@@ -31,7 +31,7 @@ from spielleiter.league.games import get_game, get_recording
 from spielleiter.league.settings import LeagueSettings, load_settings
 from spielleiter.league.web.parts import Arena, Director, Gate
 from spielleiter.league.web.public import EVERYBODY, public_routes
-from spielleiter.league.web.teacher import teacher_routes
+from spielleiter.league.web.teacher import remove_unfinished_downloads, teacher_routes
 from spielleiter.league.web.team import team_routes
 from spielleiter.league.web.visits import LoginNeededError, Visits, read_form, see_other
 from spielleiter.server import events
@@ -109,7 +109,7 @@ class LeagueSite:
         self._report_bug = report_bug
         self._settings = LeagueSettings()
         url = urlsplit(public_url or "")
-        visits = Visits(database, Accounts(database), director, port, is_encrypted=url.scheme == "https", now=now)
+        visits = Visits(database, Accounts(database), director, port, public_url, now=now)
         self._visits = visits
         pages = PageSettings(host="127.0.0.1", port=0, secret=arena.viewer_secret, is_match=True, spares_processor=True)
         self._viewer = Site(
@@ -133,6 +133,7 @@ class LeagueSite:
     async def serve(self, sockets: Iterable[socket.socket]) -> None:
         """Serve the pages on the listening `sockets`; runs until cancelled."""
         self._settings = await self._database.read(load_settings)
+        await trio.to_thread.run_sync(remove_unfinished_downloads, self._database.path.parent)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._viewer.serve, ())
             nursery.start_soon(self._follow_settings)

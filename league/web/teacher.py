@@ -49,6 +49,8 @@ from spielleiter.viewer.web.answers import WebError
 from spielleiter.viewer.web.guard import client_address
 
 ENTRIES_ON_PAGE: Final = 100
+_DOWNLOAD: Final = ".keep-"
+"""The beginning of the names of folders in that of the league, in which a file to download is made."""
 _NO_ADDRESS: Final = WebError(404, "Diese Adresse gibt es hier nicht.", "There is no such address here.")
 _WRONG_CODE: Final = (
     "Dieser Code ist falsch oder gilt nicht mehr. Der richtige steht in dem Fenster, in dem spielleiter läuft.",
@@ -136,7 +138,7 @@ _SWITCHES: Final = (
     ),
     (
         "runs_without_sandbox",
-        "Gefährlich: Ohne Sandbox laufen Programme trotzdem. Sie können lesen und ändern, was du hier kannst",
+        "Gefährlich: Programme laufen auch ohne Sandbox. Sie können dann lesen und ändern, was Ihnen hier möglich ist",
         "Dangerous: without a sandbox, programs run nevertheless. They can read and change whatever you can here",
     ),
 )
@@ -191,9 +193,9 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
         """What goes on, and what the teacher can do about it."""
         visit = await visits.open(request, "teacher")
         teams, active = await database.read(lambda db: (list_teams(db), active_versions(db)))
-        link = f"{_base(request)}/watch/{visit.settings.spectator_token}" if visit.settings.spectator_token else ""
+        link = f"{visit.address}/watch/{visit.settings.spectator_token}" if visit.settings.spectator_token else ""
         paused = [version for version in active if version.is_paused]
-        return visit.page("teacher", teams=teams, active=active, paused=paused, link=link, base=_base(request))
+        return visit.page("teacher", teams=teams, active=active, paused=paused, link=link)
 
     async def control(request: Request) -> Response:
         """One of the buttons of that page."""
@@ -315,7 +317,6 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
             gate=gate,
             code=code,
             name=name,
-            host=visit.request.url.hostname,
         )
 
     async def change_helpers(request: Request) -> Response:
@@ -354,7 +355,7 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
         visit = await visits.open(request, "teacher")
         await read_form(request, visit.session)
         kind = _action(request, {"backup", "export"})
-        folder = Path(tempfile.mkdtemp(prefix=".keep-", dir=database.path.parent))
+        folder = Path(tempfile.mkdtemp(prefix=_DOWNLOAD, dir=database.path.parent))
         stamp = f"{datetime.fromtimestamp(visit.now, UTC).astimezone():%Y-%m-%d}"
 
         def make() -> Path:
@@ -398,6 +399,12 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
     ]
 
 
+def remove_unfinished_downloads(folder: Path) -> None:
+    """Remove from the folder of a league what a process left there that was killed while it made a download."""
+    for path in folder.glob(f"{_DOWNLOAD}*"):
+        shutil.rmtree(path, ignore_errors=True)
+
+
 # -- what the forms do ----------------------------------------------------------------------------------------------
 
 
@@ -415,12 +422,8 @@ def _id_in(form: Mapping[str, str], name: str) -> int:
     return int(text)
 
 
-def _base(request: Request) -> str:
-    return f"{request.url.scheme}://{request.url.netloc}"
-
-
 def _sheet(visit: Visit, codes: Sequence[NewTeam]) -> Response:
-    return visit.page("sheet", codes=codes, url=_base(visit.request))
+    return visit.page("sheet", codes=codes, url=visit.address)
 
 
 def _editions() -> list[tuple[str, str]]:

@@ -55,7 +55,7 @@ def team_routes(visits: Visits, *, random_seed: Callable[[], int] = lambda: rand
             await database.read(require_upload_allowed, visit.team_id, 0, visit.now)
         except RefusedError as error:
             refusal = visit.words.say(error.de, error.en)
-        return visit.page("upload", refusal=refusal, url=f"{request.url.scheme}://{request.url.netloc}")
+        return visit.page("upload", refusal=refusal, url=visit.address)
 
     async def upload(request: Request) -> Response:
         """The ZIP in the body, `?name=` of the file, `&main=`, `&parameters=`; JSON with the new version."""
@@ -126,7 +126,7 @@ def team_routes(visits: Visits, *, random_seed: Callable[[], int] = lambda: rand
         place, seconds = _place_of(visits, version)
         report = await database.read(full_report, version.id)
         return visit.page(
-            "version", version=version, place=place, seconds=seconds, findings=_findings(report, visit.words.language)
+            "version", version=version, place=place, seconds=seconds, warnings=_warnings(report, visit.words.language)
         )
 
     async def change(request: Request) -> Response:
@@ -190,11 +190,8 @@ def _place_of(visits: Visits, version: Version) -> tuple[int | None, float | Non
     return None, None
 
 
-def _findings(report: Any, language: str) -> list[tuple[str, str]]:
-    """Return the kinds and texts of what a full check has found; nothing of a report of another form."""
-    listed = report.get("findings") if isinstance(report, dict) else None
-    return [
-        (str(each.get("kind", "note")), text)
-        for each in (listed if isinstance(listed, list) else [])
-        if isinstance(each, dict) and isinstance(text := each.get(language, each.get("en")), str)
-    ]
+def _warnings(report: Any, language: str) -> list[str]:
+    """Return what a full check warns of; nothing of a report of another form."""
+    listed = report.get("warnings") if isinstance(report, dict) else None
+    texts = [each.get(language) for each in listed or () if isinstance(each, dict)]
+    return [text for text in texts if isinstance(text, str)]

@@ -34,8 +34,10 @@ from spielleiter.league.settings import LeagueSettings, load_settings
 from spielleiter.league.web.parts import Director
 from spielleiter.league.words import LANGUAGES, Language, Words
 from spielleiter.match.reports.rendering import render
+from spielleiter.server.setting import shown_address
 from spielleiter.viewer.web.answers import WebError
 from spielleiter.viewer.web.bodies import body_of
+from spielleiter.viewer.web.companion import network_address
 
 TOKEN_FIELD: Final = "form_token"  # noqa: S105 - the name of a field
 TOKEN_HEADER: Final = "x-form-token"  # noqa: S105 - the name of a header
@@ -84,8 +86,27 @@ class Visit:
     messages: list[Message]
     words: Words
     director: Director
-    is_encrypted: bool
+    public_url: str | None
     now: float
+
+    @property
+    def is_encrypted(self) -> bool:
+        """Whether browsers reach the pages over TLS."""
+        return (self.public_url or "").startswith("https:")
+
+    @property
+    def address(self) -> str:
+        """The address of the pages for other machines, as far as that is known, without a slash at the end."""
+        if self.public_url is not None:
+            return self.public_url.rstrip("/")
+        url = self.request.url
+        return f"{url.scheme}://{shown_address((self.host, url.port or 80))}"
+
+    @property
+    def host(self) -> str:
+        """The name or the IP address of this machine for others, as far as that is known."""
+        name = self.request.url.hostname or ""
+        return (network_address() or name) if name == "localhost" or name.startswith("127.") or name == "::1" else name
 
     @property
     def role(self) -> Role | None:
@@ -135,7 +156,7 @@ class Visits:
     """Tells who asks, begins and ends sessions.
 
     - `port`: that of the pages, which tells the cookies of several leagues on one machine apart.
-    - `is_encrypted`: whether browsers reach the pages over TLS.
+    - `public_url`: the address for browsers, if they come through another web server; None: directly.
     - `now`: the time in seconds since 1970.
     """
 
@@ -145,8 +166,8 @@ class Visits:
         accounts: Accounts,
         director: Director,
         port: int,
+        public_url: str | None = None,
         *,
-        is_encrypted: bool,
         now: Callable[[], float] = time.time,
     ) -> None:
         self.database = database
@@ -154,7 +175,8 @@ class Visits:
         self.director = director
         self.now = now
         self._cookie = f"spielleiter_league_{port}"
-        self._is_encrypted = is_encrypted
+        self._public_url = public_url
+        self._is_encrypted = (public_url or "").startswith("https:")
 
     async def open(self, request: Request, *roles: Role, token: str | None = None) -> Visit:
         """Return the visit that a request belongs to.
@@ -170,7 +192,7 @@ class Visits:
         if session is not None and must_touch(session, now):
             await self.database.write(touch_session, given, now)
         language = self._language(request, settings)
-        visit = Visit(request, session, settings, messages, Words(language), self.director, self._is_encrypted, now)
+        visit = Visit(request, session, settings, messages, Words(language), self.director, self._public_url, now)
         if roles:
             if session is None:
                 raise LoginNeededError

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,9 +17,15 @@ import psutil
 import pytest
 import trio
 
+from spielleiter.league.certificate import CERTIFICATE, open_certificate
+from spielleiter.league.database import open_database
+from spielleiter.league.games import list_games
 from spielleiter.league.gate_client import PairLostError
-from spielleiter.league.helper_code import HelperCode, new_secret
-from tests.contest.packages import Planted
+from spielleiter.league.helper_code import HelperCode, new_secret, secret_hash
+from spielleiter.league.helpers import add_helper, set_runs_without_sandbox
+from spielleiter.league.settings import change_settings
+from tests.cli.test_league import EDITION, PASSWORD, Browser, running, upload
+from tests.contest.packages import Planted, make_package
 from tests.league.remote_league import LOOPBACK, RemoteLeague, open_remote_league, play_pair
 from tests.timeouts import HANG_TIMEOUT
 
@@ -129,3 +138,41 @@ async def test_what_cannot_be_right_is_said_at_once(tmp_path: Path) -> None:
         status, text = await run(f"{LOOPBACK}:{league.gate.port}", HelperCode(new_secret(), league.fingerprint).text)
         assert status == 1
         assert "unknown or was revoked" in text
+
+
+def test_a_league_plays_pairs_on_a_pc_that_helps(tmp_path: Path) -> None:
+    folder = tmp_path / "league"
+    with running(folder) as league, contextlib.ExitStack() as stack:
+        code = league.line().strip().rpartition("=")[2]
+        browser = Browser(league.url)
+        browser.get("/setup")
+        sheet = browser.post("/setup", code=code, password=PASSWORD, name="7b", edition=EDITION, names="Hasen\nIgel")
+        database = stack.enter_context(contextlib.closing(open_database(folder)))
+        database.write_now(change_settings, runs_without_sandbox=True, uses_helpers=True)
+        deadline = time.monotonic() + HANG_TIMEOUT
+        while not (folder / CERTIFICATE).exists() or not (ports := _gate_ports(league.process.pid)):
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        secret = new_secret()
+        helper = database.write_now(add_helper, "pc07", secret_hash(secret), time.time())
+        database.write_now(set_runs_without_sandbox, helper.id, True, time.time())
+        for number, each in enumerate(re.findall(r"\b[2-9A-Z]{4}(?:-[2-9A-Z]{4}){3}\b", sheet)):
+            package = make_package(tmp_path / "player.zip")
+            package.write_bytes(package.read_bytes() + bytes(number))
+            assert upload(league, package, each).returncode == 0
+        text = HelperCode(secret, open_certificate(folder).fingerprint).text
+        # it is not wanted until the league has looked for new codes
+        pc = subprocess.Popen(command(ports[0], text), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        stack.callback(pc.wait)
+        stack.callback(pc.kill)
+        while not any("pc07" in {each.machine1, each.machine2} for each in database.read_now(list_games)):
+            assert time.monotonic() < deadline
+            assert pc.poll() is None
+            time.sleep(0.2)
+
+
+def _gate_ports(pid: int) -> list[int]:
+    """The ports on which the gate of a league listens for PCs."""
+    gates = [each for each in descendants(pid) if "spielleiter.league.gate" in _words(each)]
+    found = [each for gate in gates for each in gate.net_connections() if each.status == psutil.CONN_LISTEN]
+    return [each.laddr.port for each in found if each.laddr.ip != LOOPBACK]

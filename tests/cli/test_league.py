@@ -7,6 +7,7 @@ import http.client
 import json
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -19,7 +20,7 @@ import pytest
 
 from spielleiter.league.database import open_database
 from spielleiter.league.games import list_games
-from spielleiter.league.settings import change_settings
+from spielleiter.league.settings import change_settings, load_settings
 from tests.cli.background import misuse, run
 from tests.contest.packages import make_package, write_package
 from tests.timeouts import HANG_TIMEOUT
@@ -172,6 +173,22 @@ def test_a_league_from_its_first_page_to_its_end(tmp_path: Path) -> None:
     assert not folder.exists()
     assert run("league", str(folder), "--restore", str(backup)).exit_code == 0
     assert run("league", str(folder), "--new-teacher-password", input=f"{PASSWORD}!\n{PASSWORD}!\n").exit_code == 0
+
+
+@pytest.mark.extended
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere, 127.0.0.2 is not an address of the machine")
+def test_a_league_that_cannot_be_opened_to_the_network_goes_on(tmp_path: Path) -> None:
+    folder = tmp_path / "league"
+    with running(folder) as league, socket.create_server(("127.0.0.2", league.port)):
+        league.line()
+        database = open_database(folder)
+        with contextlib.closing(database):
+            database.write_now(change_settings, is_open_to_network=True)
+            assert "changed the settings" in league.line()
+            assert league.line().startswith(league.url)
+            assert not database.read_now(load_settings).is_open_to_network
+        assert "Eine neue Liga" in Browser(league.url).get("/setup")
+        assert "Other machines cannot reach the pages" in league.end()
 
 
 @pytest.mark.parametrize(

@@ -254,6 +254,14 @@ async def test_pair_that_the_machine_failed_is_played_again(planted: Planted) ->
     assert len(found) == len({(each.pair_id, each.number) for each in found})
 
 
+async def test_pairs_that_the_machine_fails_again_and_again_do_not_pile_up(planted: Planted) -> None:
+    planted.add("A", "B", "C", "D")
+    planted.arena.errors = [NotPlayedError("no memory") for _ in range(1_000)]
+    async with planted.directed():
+        await trio.sleep(20)
+    assert len(planted.league(games.list_pairs)) <= planted.arena.most_at_once
+
+
 async def test_overload_lowers_the_number_of_pairs_at_once(planted: Planted) -> None:
     planted.add("A", "B", "C", "D", "E", "F")
     planted.arena.errors = [NotPlayedError("busy", is_overloaded=True), NotPlayedError("busy", is_overloaded=True)]

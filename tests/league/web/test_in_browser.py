@@ -23,7 +23,7 @@ from tests.league.web.sites import PASSWORD
 from tests.viewer.browser.browsers import Visit, started_browser
 from tests.viewer.replay_files import replay_of
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.extended
 
 NAMES = ["Ada und Grace", "Alan", "Barbara L.", "Team Röntgen", "Die Unbesiegbaren aus der letzten Reihe", "Linus"]
 SIZES = {"phone": (390, 844), "desktop": (1280, 800)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from collections.abc import MutableMapping
 from typing import Any
@@ -17,7 +18,8 @@ from spielleiter.league.model import Fault, RatingOfDay, Version
 from spielleiter.league.rating_chart import rating_chart
 from spielleiter.league.rating_history import save_ratings
 from spielleiter.league.settings import change_settings, load_settings
-from spielleiter.league.versions import finish_check, get_version, list_versions
+from spielleiter.league.stages import continue_final
+from spielleiter.league.versions import finish_check, finish_full_check, get_version, list_versions
 from spielleiter.league.web.public import losses_by_reason
 from tests.league.leagues import NOON, League
 from tests.league.web.sites import PASSWORD, Pages, Visitor, pages_of
@@ -53,6 +55,7 @@ async def test_a_league_begins_with_its_teacher_and_a_sheet_of_codes(pages: Page
     codes = re.findall(r"<code>([2-9A-Z-]{19})</code>", sheet.body.decode())
     assert len(set(codes)) == 2
     assert sheet.headers["cache-control"] == "no-store"
+    assert "Noch kommt nur dieser Rechner auf die Seiten" in text_of(sheet)
     team = pages.visitor()
     assert (await team.post("/login", {"code": codes[1].lower().replace("-", " ")})).status == 303
     assert "Barbara" in text_of(await team.get("/teams/4"))
@@ -101,6 +104,17 @@ async def test_a_team_uploads_and_reads_what_became_of_it(pages: Pages) -> None:
     assert "abgelehnt" in page
     assert (await team.upload(b"PK second")).status == 409
     assert pages.bugs == []
+
+
+async def test_the_warnings_of_the_full_check_are_shown(pages: Pages) -> None:
+    await pages.set_up()
+    team = await pages.team("Ada")
+    version = pages.league.accept(1)
+    report = {"report": {}, "warnings": [{"code": "slow", "de": "Der Start dauert <lange>.", "en": "slow"}, 7]}
+    pages.league(finish_full_check, version.id, "warned", report, None, NOON)
+    page = await team.get(f"/versions/{version.id}")
+    assert b"Der Start dauert &lt;lange&gt;." in page.body
+    assert "siehe unten" in text_of(page)
 
 
 async def test_a_team_takes_an_older_version_back_and_removes_one(pages: Pages) -> None:
@@ -377,6 +391,35 @@ async def test_a_spectator_comes_by_the_link_until_it_is_changed(pages: Pages) -
     assert (await spectator.get("/upload")).status == 403
     await teacher.post("/teacher/control/new-link")
     assert (await spectator.get("/")).headers["location"] == "/login"
+
+
+def play_final(league: League) -> None:
+    """Play all games of a final, whose first versions win."""
+    while pairs := league(list_pairs, state="open", purpose="final"):
+        for pair in pairs:
+            for number in (1, 2):
+                league.play(pair, number, 0)
+        league(continue_final, NOON, random.Random(1))
+
+
+async def test_the_final_is_shown_round_by_round(pages: Pages) -> None:
+    teacher = await pages.set_up(["Ada", "Grace", "Alan", "Barbara"])
+    for team in (1, 2, 3, 4):
+        pages.league.accept(team)
+    await teacher.get("/teacher")
+    assert (await teacher.post("/teacher/control/freeze")).status == 303
+    assert (await teacher.post("/teacher/control/final", {"kind": "dice", "pairs": "1"})).status == 409
+    assert (await teacher.post("/teacher/control/final", {"kind": "knock-out", "pairs": "1"})).status == 303
+    pages.league(continue_final, NOON, random.Random(1))
+    assert "Halbfinale" in text_of(await teacher.get("/final"))
+    play_final(pages.league)
+    for path in ("/final", "/beamer"):
+        page = text_of(await teacher.get(path))
+        assert re.search(r"Gewonnen hat (Ada|Grace|Alan|Barbara)!", page), path
+        assert "Spiel um Platz 3" in page
+    assert (await teacher.post("/teacher/control/end")).status == 303
+    assert (await teacher.post("/teacher/control/practice")).status == 303
+    assert pages.bugs == []
 
 
 # -- all pages ------------------------------------------------------------------------------------------------------

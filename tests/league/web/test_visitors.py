@@ -208,6 +208,9 @@ async def test_behind_a_web_server_with_tls_the_cookie_is_secure(league: League)
     origin = {"host": "liga.schule.example", "origin": "https://liga.schule.example"}
     answer = await visitor.post("/login", {"password": PASSWORD}, **origin)
     assert answer.status == 303
+    await visitor.get("/teacher/teams", **origin)
+    sheet = await visitor.post("/teacher/teams", {"names": "Ada"}, **origin)
+    assert b"https://liga.schule.example \xc3\xb6ffnen" in sheet.body
     assert "secure" in answer.headers["set-cookie"].lower()
 
 
