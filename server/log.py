@@ -68,9 +68,6 @@ CHUNK_BYTES: Final = 256 * 1024  # bytes that are written together
 BATCH_DELAY: Final = 0.05  # seconds that a line waits for others: every wake-up of the thread delays the event loop
 RETRY_INTERVAL: Final = 0.1  # seconds between attempts to write to a file that accepts nothing
 CLOSE_TIMEOUT: Final = 5.0  # seconds that `close` waits for lines that have not been written
-_BOLD, _DIM, _MAGENTA, _CYAN = 1, 2, 35, 36  # codes of ECMA-48
-_LEVEL_COLOURS: Final = {logging.DEBUG: 32, logging.INFO: 32, logging.WARNING: 33, logging.ERROR: 31}
-_AMBIGUOUS: Final = frozenset(" =\"'")  # a text with one of them is written as a string literal
 _NO_READER: Final = frozenset({errno.EPIPE, errno.EBADF, errno.EINVAL})
 
 
@@ -111,28 +108,47 @@ def log_events(file: LogFile, log_format: str, log_level: str) -> Callable[[even
     """Return a subscriber that writes events to `file`.
 
     `log_format` is ``console``, ``json``, or ``auto`` (json unless `file` is a terminal). `log_level` is the name of
-    the lowest level that is written. The subscriber raises why an event cannot be written, and the first reason is also
-    a line on standard error.
+    the lowest level that is written. An event that cannot be written in this format is written as JSON if possible; the
+    subscriber raises the reason, and the first one is also a line on standard error.
     """
     threshold = getattr(logging, log_level.upper())
     is_console = log_format == "console" or (log_format == "auto" and file.isatty())
     has_failed = False
+    renderer: Any = None
+
+    def write(line: str) -> None:
+        file.write(line + "\n")
+        file.flush()
+
+    def console_line(event: events.ServerEvent) -> str:
+        nonlocal renderer
+        if renderer is None:
+            # Loading structlog takes a fifth of the server's start, so it is loaded for the first event. By then the
+            # port is open, and clients that connect in the meantime wait in the kernel's queue.
+            import structlog
+
+            longest = max(len(event_name(kind)) for kind in events.KINDS)
+            renderer = structlog.dev.ConsoleRenderer(longest, colors=shows_colours(file), sort_keys=False)
+        level = logging.getLevelName(_level_of(event)).lower()
+        now = datetime.now().astimezone().strftime("%H:%M:%S.%f")
+        fields = _console_fields(event)
+        return str(
+            renderer(None, level, {**fields, "event": event_name(type(event)), "level": level, "timestamp": now})
+        )
 
     def log(event: events.ServerEvent) -> None:
         nonlocal has_failed
         if _level_of(event) < threshold:
             return
         try:
-            if is_console:
-                line = _console_line(event, is_coloured=shows_colours(file))
-            else:
-                line = json_line(event, time.time())
-            file.write(line + "\n")
-            file.flush()
+            write(console_line(event) if is_console else json_line(event, time.time()))
         except Exception as error:
             if not has_failed:
                 has_failed = True
                 _report_failure(event, error)
+            if is_console:
+                with suppress(Exception):  # for example because the file is closed
+                    write(json_line(event, time.time()))
             raise
 
     return log
@@ -211,32 +227,8 @@ def _shown(value: object) -> object:
     return _shown(value.value if isinstance(value, enum.Enum) else str(value))
 
 
-def _console_line(event: events.ServerEvent, *, is_coloured: bool) -> str:
-    """Return an event as a person reads it, without the line end. No text in it can act on the terminal."""
-
-    def coloured(text: str, *codes: int) -> str:
-        return "".join([*(f"\x1b[{code}m" for code in codes), text, "\x1b[0m"]) if is_coloured else text
-
-    level = _level_of(event)
-    now = datetime.now().astimezone().strftime("%H:%M:%S.%f")
-    shown = [
-        coloured(now, _DIM),
-        f"[{coloured(f'{_level_text(level):8}', _LEVEL_COLOURS[level], _BOLD)}]",
-        coloured(event_name(type(event)).ljust(_longest_name()), _BOLD),
-    ]
-    for name, value in _console_fields(event).items():
-        is_plain = isinstance(value, str) and value.isprintable() and not _AMBIGUOUS & set(value)
-        shown.append(f"{coloured(name, _CYAN)}={coloured(str(value) if is_plain else repr(value), _MAGENTA)}")
-    return " ".join(shown)
-
-
-@cache
-def _longest_name() -> int:
-    return max(len(event_name(kind)) for kind in events.KINDS)
-
-
 def _console_fields(event: events.ServerEvent) -> Mapping[str, object]:
-    """Return the fields that a console shows of an event, fewer than there are in JSON."""
+    """Return what a console shows of an event: fewer fields, whose unprintable texts are Python string literals."""
     fields = _fields_of(event)
     if isinstance(event, events.GameEnded):
         names = [name or f"player {seat + 1}" for seat, name in enumerate(event.names)]
@@ -255,7 +247,20 @@ def _console_fields(event: events.ServerEvent) -> Mapping[str, object]:
     elif isinstance(event, events.ViewerStarted):
         shown = {"url": event.url, "elsewhere": event.elsewhere, "access": event.access, "note": event.note}
         fields = {name: text for name, text in shown.items() if text}
-    return fields
+    return {
+        name: _Quoted(value) if isinstance(value, str) and not value.isprintable() else value
+        for name, value in fields.items()
+    }
+
+
+class _Quoted:
+    """A text that is written as its `repr`; structlog would write a text without blanks unchanged."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __repr__(self) -> str:
+        return repr(self._text)
 
 
 # -- a file that may be slow ------------------------------------------------------------------------------------------

@@ -173,10 +173,11 @@ def test_a_console_of_windows_shows_the_log(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_console_of_windows_that_knows_escapes_shows_the_log_in_colours(tmp_path: Path) -> None:
+def test_a_console_shows_the_log_even_if_the_library_for_its_colours_is_missing(tmp_path: Path) -> None:
+    """This Python has no colorama, which structlog needs on Windows."""
     lines = shown_on_a_console("serve", folder=tmp_path, console="new")
-    (started,) = (line for line in lines if "server_started" in line)
-    assert re.search(r"\x1b\[\d+mserver_started +\x1b\[0m", started)
+    assert "server_started" in [json.loads(line)["event"] for line in lines if line.startswith("{")]
+    assert len([line for line in lines if "colorama" in line]) == 1
 
 
 @pytest.mark.slow

@@ -91,7 +91,7 @@ def loaded_by(arguments: list[str], folder: Path) -> set[str]:
     return set(done.stdout.rpartition("\n\n")[2].split())
 
 
-NEEDLESS = {"lxml", "javaproperties", "jinja2", "rich", "distributed", "psutil", "difflib"}
+NEEDLESS = {"lxml", "structlog", "javaproperties", "jinja2", "rich", "distributed", "psutil", "difflib"}
 
 
 @pytest.mark.slow

@@ -2,7 +2,8 @@
 
 Python imports this file at its start if its folder is on PYTHONPATH, and so do the processes that it starts. The
 standard library and the dependencies are loaded first and keep what they need of this system. The project is loaded
-afterwards: it finds `sys.platform` to be "win32", and no module, function, signal or constant that is listed here.
+afterwards: it finds `sys.platform` to be "win32", and no module, function, signal or constant that is listed here. So
+does structlog, which behaves differently on Windows.
 
 A terminal is a console that cannot act on escape sequences, as before Windows 10; with the environment variable
 SIMULATED_CONSOLE=new, it is one that can. With SIMULATED_JOBS there are Job Objects; see `_load_library`.
