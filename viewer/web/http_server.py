@@ -1,8 +1,7 @@
 """Serves an ASGI application over HTTP/1.1, with h11 on trio.
 
 Invariants: at most `most_connections` connections are open. If there is one more, the oldest of the address that has
-most of them is closed, so neither idle clients nor a client that opens very many can keep others out. The new ones of
-an address are answered at a limited rate, since a flood of them would slow the games. A client that
+most of them is closed, so neither idle clients nor a client that opens very many can keep others out. A client that
 does not read what it is sent is disconnected after `SEND_TIMEOUT` seconds, and only its own task waits for it. When a
 connection is closed, by either side, the request that came over it is cancelled; when `serve` is cancelled, that is so
 for all at once. An exception of the application is reported as a bug, and ends its connection only.
@@ -20,7 +19,6 @@ from urllib.parse import unquote
 import h11
 import trio
 
-from spielleiter.server.core.clock import TokenBucket
 from spielleiter.server.net.sockets import accept
 from spielleiter.viewer.web.answers import Application
 
@@ -36,12 +34,6 @@ _HEAD_BYTES: Final = 16 * 1024
 _READ_SIZE: Final = 16 * 1024
 BODY_RATE: Final = 16 * 1024 * 1024
 """Bytes a second that are read of all bodies together. A flood of bodies would slow the games otherwise."""
-CONNECTION_RATE: Final = 100.0
-"""New connections a second of one address that are answered; the others wait."""
-CONNECTION_BURST: Final = 200.0
-"""New connections that are answered at once after a time without: a class behind one router opens its pages."""
-_MOST_PACED: Final = 1024
-"""The number of addresses whose last connections are remembered."""
 _PARTS_AHEAD: Final = 1
 """The number of parts of a body that are read before the application asks for them."""
 _SEND_BUFFER: Final = 128 * 1024
@@ -62,8 +54,6 @@ class HttpServer:
         self._most_connections = most_connections
         self._connections: dict[str, dict[trio.CancelScope, None]] = {}
         """The scopes of the open connections by the address of the client, the oldest first."""
-        self._paces: dict[str, _Pace] = {}
-        """Those of the addresses that have connected last, the latest one at the end."""
         self._reading = trio.Lock()
 
     @property
@@ -96,12 +86,6 @@ class HttpServer:
             if not accepted.has_waited:
                 await trio.lowlevel.checkpoint()  # a flood of connections must not keep the others waiting
 
-    def _pace_of(self, address: str) -> _Pace:
-        pace = self._paces[address] = self._paces.pop(address) if address in self._paces else _Pace()
-        if len(self._paces) > _MOST_PACED:
-            del self._paces[next(iter(self._paces))]
-        return pace
-
     def _forget(self, scope: trio.CancelScope, address: str) -> None:
         scopes = self._connections.get(address, {})
         scopes.pop(scope, None)
@@ -111,7 +95,6 @@ class HttpServer:
     async def _serve_connection(self, sock: socket.socket, address: str, scope: trio.CancelScope) -> None:
         try:
             with scope:
-                await self._pace_of(address).wait_for_turn()
                 sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
                 stream = trio.SocketStream(trio.socket.from_stdlib_socket(sock))
                 await _HttpConnection(self._app, self._report_bug, stream, scope, self._reading).run()
@@ -122,22 +105,6 @@ class HttpServer:
         finally:
             self._forget(scope, address)
             sock.close()
-
-
-class _Pace:
-    """The rate at which new connections of one address are answered."""
-
-    __slots__ = ("_bucket", "_turn")
-
-    def __init__(self) -> None:
-        self._bucket = TokenBucket(CONNECTION_RATE, CONNECTION_BURST)
-        self._turn = trio.Lock()
-        """Held by the one that waits for the bucket; those that leave before their turn are not counted."""
-
-    async def wait_for_turn(self) -> None:
-        """Wait until the next connection may be answered."""
-        async with self._turn:
-            await trio.sleep(self._bucket.take(1, trio.current_time()))
 
 
 class _HttpConnection:
