@@ -31,11 +31,12 @@ from pathlib import Path
 from typing import Any
 
 LOADED_BEFORE = (
-    "asyncio", "click", "click._compat", "concurrent.futures.thread", "ctypes.util", "email.message", "h11",
-    "http.client", "javaproperties", "logging.handlers", "lxml.etree", "msgspec",
-    "multiprocessing", "multiprocessing.connection", "PIL.Image", "PIL.ImageDraw", "PIL.ImageFont", "prometheus_client",
-    "psutil", "socketserver", "starlette.applications", "starlette.responses", "starlette.routing", "tarfile",
-    "tempfile", "trio", "trio.testing", "urllib.request", "uuid", "webbrowser", "xml.parsers.expat", "zipfile",
+    "alembic", "argon2", "asyncio", "click", "click._compat", "concurrent.futures.thread", "ctypes.util",
+    "email.message", "h11", "http.client", "javaproperties", "logging.handlers", "lxml.etree", "msgspec",
+    "multiprocessing", "multiprocessing.connection", "PIL.Image", "PIL.ImageDraw", "PIL.ImageFont",
+    "prometheus_client", "psutil", "socketserver", "sqlalchemy", "starlette.applications", "starlette.responses",
+    "starlette.routing", "tarfile", "tempfile", "trio", "trio.testing", "urllib.request", "uuid", "webbrowser",
+    "xml.parsers.expat", "zipfile",
 )  # fmt: skip
 
 MODULES = ("crypt", "fcntl", "grp", "pty", "pwd", "readline", "resource", "spwd", "syslog", "termios", "tty")
