@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import secrets
 import shutil
 import sys
 import time
@@ -87,14 +88,15 @@ def upload(package: Path, url: str, code: str, main: str, parameters: str, no_wa
 
 def _send(service: _Service, path: str, code: str, content: bytes) -> tuple[int, Any]:
     """Send the upload, and again if the league ends meanwhile: it begins anew when its teacher changes its game."""
+    attempt = secrets.token_urlsafe(16)  # the league may have kept the upload although its answer was lost
     for pause in PAUSES:
         try:
-            return service.ask("POST", path, code, content)
+            return service.ask("POST", path, code, content, attempt)
         except NoAnswer as failure:
             if not failure.was_connected:
                 raise
             time.sleep(pause)
-    return service.ask("POST", path, code, content)
+    return service.ask("POST", path, code, content, attempt)
 
 
 def _wait(
@@ -158,11 +160,14 @@ class _Service:
         self._prefix = parts.path.rstrip("/")
         self._url = url
 
-    def ask(self, method: str, path: str, key: str, content: bytes | None = None) -> tuple[int, Any]:
-        """Send a request and return status and answer. Raises Failure if there is no answer, or none of a league."""
+    def ask(self, method: str, path: str, key: str, content: bytes | None = None, attempt: str = "") -> tuple[int, Any]:
+        """Send a request and return status and answer. Raises Failure if there is no answer, or none of a league.
+
+        The league takes several requests with the same `attempt` for one.
+        """
         headers = {"Authorization": f"Bearer {key.strip()}"}
         if content is not None:
-            headers["Content-Type"] = "application/octet-stream"
+            headers |= {"Content-Type": "application/octet-stream", "Idempotency-Key": attempt}
         connection = self._connect()
         was_connected = False
         try:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +21,14 @@ from spielleiter.contest.calibration import Speed
 from spielleiter.contest.package_check import RANDOM, check_package, one_word_fault
 from spielleiter.contest.package_games import GameResult, PackageCheckSetup, PackageGames
 from spielleiter.contest.package_report import ConditionResult, SandboxReport
-from spielleiter.league.check_messages import Checked, Doing, FromCheck, NotChecked, StartCheck, decode_start
+from spielleiter.league.check_messages import (
+    Checked,
+    Doing,
+    FromCheck,
+    NotChecked,
+    StartCheck,
+    decode_start,
+)
 from spielleiter.league.child_process import open_parent, run_child
 from spielleiter.league.fault_texts import fault_of
 from spielleiter.match.plan import ProgramTimeouts
@@ -39,19 +47,42 @@ SHORT_GAME: Final = 30.0
 """Seconds of the game of the short check; one that is not over then has shown enough."""
 FULL_NICENESS: Final = 10
 """By how much the full check gives way to games and to short checks."""
+MEMORY: Final = 512 * 1024 * 1024
+"""Bytes that the inspection of a package may take: the syntax tree of a source is a thousand times as large."""
 
 _NOT_STARTED: Final = frozenset({Verdict.NO_START, Verdict.NEVER_JOINS, Verdict.NONSENSE})
+
+
+@contextmanager
+def limited_memory() -> Iterator[None]:
+    """Limit the memory of this process on Linux; what is started in the block inherits that.
+
+    macOS knows no such limit that it keeps, and on Windows a process cannot leave a limit again.
+    """
+    if sys.platform != "linux":
+        yield
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    lower = MEMORY if soft == resource.RLIM_INFINITY else min(soft, MEMORY)
+    resource.setrlimit(resource.RLIMIT_DATA, (lower, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
 async def short_check(start: StartCheck, folder: Path, tell: Callable[[str], None]) -> Checked:
     """Inspect a package, start it and play one game; its files are in `folder`. Raises MatchError and OSError."""
     path, main = Path(start.path), start.main or None
     tell("inspecting the ZIP")
-    inspection = await trio.to_thread.run_sync(inspect_package, path, main)
-    if inspection.red:
-        return Checked(fault_of(inspection.red[0]))
+    with limited_memory():
+        inspection = await trio.to_thread.run_sync(inspect_package, path, main)
+        if inspection.red:
+            return Checked(fault_of(inspection.red[0]))
+        package = await trio.to_thread.run_sync(unpack_package, path, folder / "program", main, start.parameters)
     sandbox = await trio.to_thread.run_sync(lambda: choose_sandbox(python_version=inspection.python_version))
-    package = await trio.to_thread.run_sync(unpack_package, path, folder / "program", main, start.parameters)
     setup = _setup_of(start, inspection.python_version, ProgramTimeouts(start=SHORT_START, game=SHORT_GAME), 1.0)
     games = PackageGames(
         setup, join_command(package.words), package.folder, folder / "out", 1.0, sandbox.python_description
@@ -76,19 +107,24 @@ def _was_only_long(result: GameResult, start: StartCheck) -> bool:
 
 
 class _Listener:
-    """Passes on what the full check is doing."""
+    """Passes on what the full check is doing, and calls `on_start` before it starts the program."""
 
-    def __init__(self, tell: Callable[[str], None]) -> None:
+    def __init__(self, tell: Callable[[str], None], on_start: Callable[[], object]) -> None:
         self.doing = tell
+        self._on_start = on_start
 
-    def started(self, main: str, sandbox: SandboxReport, speed: Speed) -> None: ...
+    def started(self, main: str, sandbox: SandboxReport, speed: Speed) -> None:  # noqa: ARG002 - a listener's
+        self._on_start()
 
     def result(self, result: ConditionResult) -> None: ...
 
 
 async def full_check(start: StartCheck, folder: Path, tell: Callable[[str], None]) -> Checked:
     """Check a package as ``spielleiter check`` does. Raises MatchError and OSError."""
-    report = await check_package(_setup_of(start, "", ProgramTimeouts(), None), folder, _Listener(tell))
+    with ExitStack() as inspecting:
+        inspecting.enter_context(limited_memory())
+        listener = _Listener(tell, inspecting.close)
+        report = await check_package(_setup_of(start, "", ProgramTimeouts(), None), folder, listener)
     findings = [finding for result in report.results for finding in result.findings]
     red = [each for each in findings if each.level is Level.RED]
     return Checked(
@@ -128,12 +164,8 @@ async def serve() -> None:
         answer: FromCheck
         with temporary_folder() as folder:
             try:
-                if start.kind == "full":
-                    if sys.platform != "win32":
-                        os.nice(FULL_NICENESS)
-                    check = full_check
-                else:
-                    check = short_check
+                if sys.platform != "win32" and start.kind == "full":
+                    os.nice(FULL_NICENESS)
 
                 async with trio.open_nursery() as nursery:
 
@@ -143,6 +175,7 @@ async def serve() -> None:
                         nursery.cancel_scope.cancel()
 
                     nursery.start_soon(end_with_parent)
+                    check = full_check if start.kind == "full" else short_check
                     answer = await check(start, folder, lambda text: parent.send_nowait(Doing(text)))
                     await parent.send(answer)
                     nursery.cancel_scope.cancel()

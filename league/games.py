@@ -280,11 +280,19 @@ def pairing_results(db: Connection) -> list[PairingResult]:
 
 
 def recent_faults(db: Connection, version_id: int, limit: int) -> list[str | None]:
-    """Return the newest `limit` games of a version, the newest first: its fault as a verdict, or None."""
-    games = schema.games
+    """Return the newest `limit` games of a version, the newest first: its fault as a verdict, or None.
+
+    Games before it was last resumed are left out.
+    """
+    games, versions = schema.games, schema.versions
+    resumed = select(versions.c.faults_after).where(versions.c.id == version_id).scalar_subquery()
     wanted = (games.c.id, games.c.first, games.c.offender, games.c.verdict)
     query = _newest(
-        [games.c.first == version_id, games.c.second == version_id], [*wanted], limit, games.c.is_void.is_(False)
+        [games.c.first == version_id, games.c.second == version_id],
+        [*wanted],
+        limit,
+        games.c.is_void.is_(False),
+        games.c.id > resumed,
     )
     return [
         row.verdict if row.offender is not None and row.offender == (0 if row.first == version_id else 1) else None

@@ -118,7 +118,10 @@ versions: Final = Table(
     Column("anchor_rating", Float),
     _flag("is_paused"),
     _text("pause_reason"),
+    _count("faults_after"),  # the game after which faults count towards a pause: the newest one when it was resumed
+    Column("upload_key", String),  # by which a repeated upload is recognised; chosen by who uploads
     UniqueConstraint("team_id", "number"),
+    Index("ix_versions_upload_key", "team_id", "upload_key", unique=True),
 )
 Index("ix_versions_active", versions.c.team_id, unique=True, sqlite_where=text("is_active = 1 AND team_id IS NOT NULL"))
 

@@ -45,12 +45,16 @@ def add_upload(
     *,
     main: str = "",
     parameters: str = "",
+    key: str | None = None,
 ) -> Version:
     """Keep an upload of a team as its newest version, which waits for its check.
 
-    `main` is the path of the main file in the package, empty if it is to be found. Raises RefusedError if the team may
-    not upload at the moment, or the upload is over a limit.
+    `main` is the path of the main file in the package, empty if it is to be found. An upload with the `key` of an
+    earlier one of the team is that one once more, whose answer was lost: its version is returned. Raises RefusedError
+    if the team may not upload at the moment, or the upload is over a limit.
     """
+    if key is not None and (kept := uploaded_version(db, team_id, key)) is not None:
+        return kept
     settings = load_settings(db)
     digest = hashlib.sha256(content).hexdigest()
     _require_permission(db, team_id, settings, now)
@@ -89,11 +93,18 @@ def add_upload(
         "uploaded_at": now,
         "state": "waiting",
         "full_check": "waiting",
+        "upload_key": key,
     }
     version_id = db.execute(insert(schema.versions).values(values).returning(schema.versions.c.id)).scalar_one()
     version = get_version(db, version_id)
     log.note(db, log.actor_of(team_id), "upload", now, version.label, sha256=digest, size=len(content))
     return version
+
+
+def uploaded_version(db: Connection, team_id: int, key: str) -> Version | None:
+    """Return the version that a team has uploaded with this key; None if there is none."""
+    is_same = (schema.versions.c.team_id == team_id) & (schema.versions.c.upload_key == key)
+    return one_row(db, Version, _VERSIONS.where(is_same))
 
 
 def require_upload_allowed(db: Connection, team_id: int, size: int, now: float) -> None:
@@ -383,8 +394,9 @@ def pause_version(db: Connection, version_id: int, reason: str, now: float, *, b
 
 
 def resume_version(db: Connection, version_id: int, now: float, *, by: str = log.TEACHER) -> None:
-    """Let a paused version play again."""
-    _set(db, version_id, is_paused=False, pause_reason="")
+    """Let a paused version play again; its faults are counted anew."""
+    newest = db.execute(select(func.max(schema.games.c.id))).scalar_one_or_none() or 0
+    _set(db, version_id, is_paused=False, pause_reason="", faults_after=newest)
     log.note(db, by, "resume-version", now, get_version(db, version_id).label)
 
 

@@ -26,6 +26,7 @@ from spielleiter.league.versions import (
     get_version,
     require_upload_allowed,
     take_back,
+    uploaded_version,
 )
 from spielleiter.league.web.visits import TOKEN_HEADER, Visit, Visits, read_form, require_token, see_other
 from spielleiter.viewer.web.answers import WebError, json_response
@@ -34,6 +35,9 @@ from spielleiter.viewer.web.guard import client_address
 
 UPLOAD_SECONDS: Final = 180.0
 """The time for an upload to arrive, also over a slow network."""
+UPLOAD_KEY: Final = "idempotency-key"
+"""The header by which an upload that is sent again is recognised."""
+_LONGEST_KEY: Final = 100
 _LONGEST_NAME: Final = 300
 _BINARY: Final = "application/octet-stream"
 _WRONG_CODE: Final = WebError(
@@ -65,14 +69,20 @@ def team_routes(visits: Visits, *, random_seed: Callable[[], int] = lambda: rand
         return json_response({"version": describe(version)}, 201)
 
     async def upload_by_command(request: Request) -> Response:
-        """The same with `Authorization: Bearer CODE`; the answer has a token for questions about the version."""
+        """The same with `Authorization: Bearer CODE`; the answer has a token for questions about the version.
+
+        A request with the `Idempotency-Key` of an earlier one is answered with the version that came of that.
+        """
         new = await visits.accounts.log_in_team(client_address(request), _bearer(request), visits.now())
         if new is None:
             raise _WRONG_CODE
-        version = await take_upload(await visits.open(request, "team", token=new.token))
+        key = request.headers.get(UPLOAD_KEY, "")
+        if len(key) > _LONGEST_KEY:
+            raise WebError(400, "Der Schlüssel des Uploads ist zu lang.", "The key of the upload is too long.")
+        version = await take_upload(await visits.open(request, "team", token=new.token), key or None)
         return json_response({"version": describe(version), "token": new.token}, 201)
 
-    async def take_upload(visit: Visit) -> Version:
+    async def take_upload(visit: Visit, key: str | None = None) -> Version:
         request = visit.request
         assert visit.team_id is not None
         if request.headers.get("content-type", "") != _BINARY:
@@ -81,11 +91,12 @@ def team_routes(visits: Visits, *, random_seed: Callable[[], int] = lambda: rand
         name, main, parameters = (query.get(each, "")[: _LONGEST_NAME + 300] for each in ("name", "main", "parameters"))
         announced = request.headers.get("content-length", "")
         size = int(announced) if announced.isdigit() and len(announced) < 16 else 0
-        await database.read(require_upload_allowed, visit.team_id, size, visit.now)
+        # the first attempt may have used up what the team may upload
+        if key is None or await database.read(uploaded_version, visit.team_id, key) is None:
+            await database.read(require_upload_allowed, visit.team_id, size, visit.now)
         async with body_of(request, visit.settings.upload_megabytes * MEGABYTE, UPLOAD_SECONDS) as content:
-            version = await database.write(
-                add_upload, visit.team_id, name, content, visit.now, main=main.strip(), parameters=parameters.strip()
-            )
+            options = {"main": main.strip(), "parameters": parameters.strip()}
+            version = await database.write(add_upload, visit.team_id, name, content, visit.now, key=key, **options)
         visits.director.wake()
         return version
 

@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,8 +22,11 @@ import pytest
 from spielleiter.league.database import open_database
 from spielleiter.league.games import list_games
 from spielleiter.league.settings import change_settings, load_settings
+from spielleiter.league.versions import list_versions
 from tests.cli.background import misuse, run
 from tests.contest.packages import make_package, write_package
+from tests.league.leagues import league_in
+from tests.league.web.served import served_league
 from tests.timeouts import HANG_TIMEOUT
 
 COMMAND = [sys.executable, "-P", "-m", "spielleiter"]
@@ -215,6 +219,38 @@ def test_an_address_that_is_none_is_said(tmp_path: Path, url: str) -> None:
     package = tmp_path / "bot.zip"
     package.write_bytes(b"PK")
     assert "--league" in misuse("upload", str(package), "--league", url, "--code", "AAAA")
+
+
+def test_an_upload_whose_answer_is_lost_is_not_a_failure(tmp_path: Path) -> None:
+    package = tmp_path / "bot.zip"
+    package.write_bytes(b"PK")
+    with league_in(tmp_path / "league") as league, served_league(league) as served, contextlib.ExitStack() as stack:
+        league.add_team("Ada")
+        url = urlsplit(served.url)
+        relay = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
+
+        def pass_on() -> None:
+            for is_lost in (True, False):
+                near, _ = relay.accept()
+                with near, socket.create_connection((url.hostname or "", url.port or 0)) as far:
+                    request = b""
+                    while not request.endswith(b"PK"):
+                        request += near.recv(65536)
+                    far.sendall(request)
+                    answer = http.client.HTTPResponse(far)
+                    answer.begin()
+                    content = answer.read()
+                    if not is_lost:
+                        near.sendall(f"HTTP/1.1 {answer.status} OK\r\nContent-Length: {len(content)}\r\n\r\n".encode())
+                        near.sendall(content)
+
+        thread = threading.Thread(target=pass_on, daemon=True)
+        thread.start()
+        address = f"http://127.0.0.1:{relay.getsockname()[1]}"
+        done = run("upload", str(package), "--league", address, "--code", league.codes["Ada"], "--no-wait")
+        thread.join(HANG_TIMEOUT)
+        assert done.exit_code == 0, done.stderr
+        assert [each.label for each in league(list_versions)] == ["Ada v1"]
 
 
 def test_a_league_that_is_not_there_is_said(tmp_path: Path) -> None:

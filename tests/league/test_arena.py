@@ -20,6 +20,7 @@ from spielleiter.league.arena_messages import GamePlayed
 from spielleiter.match.plan import Entrant, ProgramTimeouts
 from spielleiter.match.records import GameRecord
 from spielleiter.match.verdict import Verdict
+from spielleiter.programs.command import join_command
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from spielleiter.protocol.feed import ServerDescribed
 from spielleiter.server.editions import choose_editions
@@ -91,7 +92,7 @@ async def test_pairs_are_played_at_the_same_time_and_each_game_is_reported() -> 
 
 
 async def test_fault_of_a_program_is_a_result_with_its_standard_error() -> None:
-    crash = f"{sys.executable} -c 'raise SystemExit(\"no idea\")'"
+    crash = join_command([sys.executable, "-c", "raise SystemExit('no idea')"])
     async with open_arena() as (arena, _):
         played = await play(arena, 1, entrant(crash, "crash"), entrant(), (2,))
     assert [(record.offender, record.winner) for record in played.records] == [(0, 1)]
@@ -110,7 +111,7 @@ async def test_killed_arena_is_started_again_and_leaves_no_program(tmp_path: Pat
 
         async def be_cut_off() -> None:
             with pytest.raises(NotPlayedError, match="arena ended"):
-                await play(arena, 1, entrant(f"{sys.executable} {script}", "sleeper"), entrant())
+                await play(arena, 1, entrant(join_command([sys.executable, str(script)]), "sleeper"), entrant())
 
         async with trio.open_nursery() as nursery:
             nursery.start_soon(be_cut_off)
@@ -139,7 +140,8 @@ async def test_cancelled_pair_ends_its_programs(tmp_path: Path) -> None:
     script.write_text(f"import pathlib, time\npathlib.Path({str(mark)!r}).touch()\ntime.sleep(1000)\n")
     async with open_arena() as (arena, _):
         async with trio.open_nursery() as nursery:
-            nursery.start_soon(play, arena, 1, entrant(f"{sys.executable} {script}", "sleeper"), entrant())
+            sleeper = entrant(join_command([sys.executable, str(script)]), "sleeper")
+            nursery.start_soon(play, arena, 1, sleeper, entrant())
             while not mark.exists():  # noqa: ASYNC110 - a file of another process
                 await trio.sleep(0.05)
             nursery.cancel_scope.cancel()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -10,6 +13,7 @@ import pytest
 import trio
 
 from spielleiter.league.check_messages import StartCheck
+from spielleiter.league.check_process import MEMORY
 from spielleiter.league.checks import SHORT_TIMEOUT, check_upload
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.contest.packages import SOUND, Planted, make_package, write_package
@@ -65,6 +69,36 @@ async def test_time_limit_leaves_no_process(tmp_path: Path) -> None:
     with trio.fail_after(HANG_TIMEOUT):
         while [each for each in psutil.process_iter() if "1000.25" in _words(each)]:  # noqa: ASYNC110 - processes
             await trio.sleep(0.1)
+
+
+def hostile_package(path: Path) -> Path:
+    """A package of some kilobytes whose only source has a syntax tree of more than half a gigabyte."""
+    source = "#!/usr/bin/env python3\nx = " + "[]," * 340_000
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("main.py", "#!/usr/bin/env python3\nimport other\n")
+        archive.writestr("other.py", source)
+    return path
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not limit the memory of a running process")
+async def test_inspecting_a_hostile_package_takes_limited_memory(tmp_path: Path) -> None:
+    path, largest = hostile_package(tmp_path / "player.zip"), 0
+    async with trio.open_nursery() as nursery:
+
+        async def measure() -> None:
+            nonlocal largest
+            while True:
+                for each in psutil.Process().children():
+                    with suppress(psutil.Error):
+                        largest = max(largest, each.memory_info().rss)
+                await trio.sleep(0.02)
+
+        nursery.start_soon(measure)
+        checked = await check_upload(start_of(path, main="main.py"))
+        nursery.cancel_scope.cancel()
+    assert checked.fault is not None
+    assert checked.fault.code == "does-not-start"
+    assert 0 < largest < MEMORY + 64 * 1024 * 1024
 
 
 def _words(process: psutil.Process) -> list[str]:

@@ -20,12 +20,12 @@ from spielleiter.league.arena_messages import ArenaReady, GamePlayed
 from spielleiter.league.check_messages import Checked, StartCheck
 from spielleiter.league.checks import NotCheckedError
 from spielleiter.league.database import Database
-from spielleiter.league.director import SHORT_ATTEMPTS, Director
+from spielleiter.league.director import SHORT_ATTEMPTS, Director, pause_if_faulty
 from spielleiter.league.errors import LeagueDiskError
 from spielleiter.league.gate_client import ConnectedHelper, PairLostError, RemoteProgram
 from spielleiter.league.gate_messages import AllowedHelper
 from spielleiter.league.helpers import add_helper, list_helpers, revoke_helper
-from spielleiter.league.model import Fault, Version
+from spielleiter.league.model import Fault, PlayedGame, Version
 from spielleiter.league.package_needs import Machine
 from spielleiter.league.settings import Anchor, change_settings, load_settings
 from spielleiter.match.plan import Entrant, ProgramTimeouts
@@ -375,6 +375,26 @@ async def test_program_that_fails_again_and_again_is_paused_and_its_team_told_wh
     assert reason.startswith("3 Spiele nacheinander durch eigene Fehler verloren")
     assert "beendet mit Exitcode 1" in reason
     assert not planted.league(versions.get_version, second.id).is_paused
+
+
+async def test_faults_before_a_version_was_resumed_do_not_pause_it_again(planted: Planted) -> None:
+    first, second = planted.add("A", "B")
+    settings = planted.league(change_settings, faults_until_pause=3)
+
+    def crash_twice_more() -> bool:
+        """Let the first version crash in both games of a pair; return whether it is paused then."""
+        pair = planted.league.open_pair(first, second)
+        for number in (1, 2):
+            played = PlayedGame(
+                pair_id=pair.id, number=number, winner=1, is_counted=True, verdict=Verdict.CRASH, offender=0
+            )
+            planted.league(games.record_game, played, NOON)
+            planted.league(pause_if_faulty, first.id, settings, played, NOON)
+        return planted.league(versions.get_version, first.id).is_paused
+
+    assert [crash_twice_more(), crash_twice_more()] == [False, True]
+    planted.league(versions.resume_version, first.id, NOON)
+    assert [crash_twice_more(), crash_twice_more()] == [False, True]
 
 
 async def test_faults_after_the_end_of_a_game_pause_nobody(planted: Planted, mock_clock: MockClock) -> None:

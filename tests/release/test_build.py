@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -13,10 +14,15 @@ import tarfile
 import time
 import urllib.request
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
 from release.build import MAN_PAGE, archive_name, build, files_beside, main
+from spielleiter.league.database import open_database
+from spielleiter.league.games import list_games
+from spielleiter.league.settings import change_settings
+from tests.contest.packages import make_package
 from tests.documents import read
 from tests.timeouts import HANG_TIMEOUT
 
@@ -159,6 +165,51 @@ def test_the_build_does_everything_in_an_empty_environment(tmp_path: Path, subte
         finally:
             process.terminate()
             process.communicate(timeout=HANG_TIMEOUT)
+
+    with subtests.test("it runs a league, with its tables, pages, checks and games"):
+        process = program.start("league", "league", "--port", "0", "--helpers-port", "0")
+        try:
+            play_in_league(program, process)
+        finally:
+            process.terminate()
+            process.communicate(timeout=HANG_TIMEOUT)
+        # what runs programs of other PCs starts only when the teacher has switched it on
+        program.run("--run-python", "-c", "import spielleiter.league.remote_seat, spielleiter.league.gate")
+
+
+def play_in_league(program: Build, process: subprocess.Popen[str]) -> None:
+    """Set up the league that is starting, upload programs, and wait for the first game."""
+    assert process.stdout is not None
+    url = process.stdout.readline().partition(" ")[0]
+    assert url, process.communicate()
+    code = process.stdout.readline().strip().rpartition("=")[2]
+    browser = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
+
+    def page_of(path: str, form: dict[str, str] | None = None) -> str:
+        body = None if form is None else urlencode(form).encode()
+        with browser.open(
+            urllib.request.Request(url + path, body, {"Origin": url.rstrip("/")}), timeout=HANG_TIMEOUT
+        ) as page:
+            return str(page.read(), "utf-8")
+
+    assert "{" in page_of("static/league.css")
+    form = {"code": code, "password": "korrekt pferd batterie", "name": "7b", "edition": "blokus-2027"}
+    sheet = page_of("setup", {**form, "names": "Hasen\nIgel"})
+    codes = re.findall(r"\b[2-9A-Z]{4}(?:-[2-9A-Z]{4}){3}\b", sheet)
+    assert len(codes) == 2
+    with contextlib.closing(open_database(program.working / "league")) as database:
+        # as a teacher would on a machine without a sandbox
+        database.write_now(change_settings, runs_without_sandbox=True)
+        if sys.platform != "win32":  # the packages are shell scripts
+            for number, each in enumerate(codes):
+                package = make_package(program.working / f"player {number}.zip")
+                package.write_bytes(package.read_bytes() + bytes(number))
+                assert "plays now" in program.run("upload", package, "--league", url, "--code", each)
+            deadline = time.monotonic() + HANG_TIMEOUT
+            while not database.read_now(list_games):
+                assert process.poll() is None, process.communicate()
+                assert time.monotonic() < deadline
+                time.sleep(0.2)
 
 
 def version_of_project() -> str:

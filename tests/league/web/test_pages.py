@@ -175,6 +175,26 @@ async def test_the_command_uploads_with_a_code_and_asks_with_the_token(pages: Pa
     assert (await command.request("POST", "/api/upload?name=bot.zip", wrong, b"PK")).status == 401
 
 
+async def test_an_upload_that_is_sent_again_is_one_version(pages: Pages) -> None:
+    await pages.set_up()
+    pages.league(change_settings, uploads_per_hour=1)
+    for name in ("Ada", "Grace"):
+        pages.league.add_team(name)
+
+    async def send(name: str, key: str) -> Answer:
+        headers = {"content-type": "application/octet-stream", "authorization": f"Bearer {pages.league.codes[name]}"}
+        path = "/api/upload?name=bot.zip"
+        return await pages.visitor().request("POST", path, {**headers, "idempotency-key": key}, b"PK")
+
+    first, again, other_key, other_team = [
+        await send(*each) for each in (("Ada", "k1"), ("Ada", "k1"), ("Ada", "k2"), ("Grace", "k1"))
+    ]
+    assert (again.status, again.json["version"]) == (201, first.json["version"])
+    assert other_key.status == 429
+    assert other_team.json["version"]["label"] == "Grace v1"
+    assert (await send("Ada", "k" * 200)).status == 400
+
+
 # -- games ----------------------------------------------------------------------------------------------------------
 
 

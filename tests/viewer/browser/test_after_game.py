@@ -47,7 +47,7 @@ def test_fields_are_clicked_and_after_the_game_everything_is_at_hand(visit: Call
         page.get_by_role("button", name="Alle Züge zeigen").click()
     playing.screenshot("hase-und-igel-390")
     field.click()
-    expect(page.locator(".pawn-RED")).to_have_attribute("data-field", single)
+    expect(page.locator(".pawn.team-RED")).to_have_attribute("data-field", single)
 
     page.get_by_role("button", name="Spiel verlassen").click()
     ended = page.get_by_role("region", name="Ergebnis")
