@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from datetime import datetime
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol, TypeAlias
+from typing import Concatenate, Final, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
 
 import msgspec
 import trio
@@ -34,11 +34,11 @@ from spielleiter.league.arena_messages import ArenaReady, GamePlayed
 from spielleiter.league.check_messages import Checked, StartCheck
 from spielleiter.league.checks import FULL_TIMEOUT, SHORT_TIMEOUT, NotCheckedError, check_upload
 from spielleiter.league.database import Database
-from spielleiter.league.errors import LeagueDiskError
+from spielleiter.league.errors import LeagueDiskError, LeagueFileError
 from spielleiter.league.fault_texts import german_reason
 from spielleiter.league.gate_client import ConnectedHelper, RemoteProgram
 from spielleiter.league.gate_messages import AllowedHelper
-from spielleiter.league.model import Fault, Pair, PairingResult, PlayedGame, RatingOfDay, Version
+from spielleiter.league.model import Fault, FullCheck, Pair, PairingResult, PlayedGame, RatingOfDay, Version
 from spielleiter.league.package_needs import PackageNeeds, package_needs
 from spielleiter.league.pairing import Candidate, next_pairing
 from spielleiter.league.program_files import MissingPackageError, ProgramFiles, parameters_of
@@ -51,6 +51,9 @@ from spielleiter.programs.sandbox.sandbox import NONE, SandboxSettings
 from spielleiter.server.config import Config
 from spielleiter.viewer.game_details import verdict_words
 from spielleiter.viewer.web.answers import Versions
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 FIRST_PAUSE: Final = 2.0
 """Seconds until a pair or a check that the machine has failed is tried again; each further time twice as long."""
@@ -242,12 +245,18 @@ class Director:
             nursery.start_soon(self._check_fully)
             await self._play_pairs(nursery)
 
-    async def _change(self, function: Callable[..., object], *args: object, **options: object) -> object:
-        """Change the database; tried again until the disk takes it."""
+    async def _read(self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **options: P.kwargs) -> T:
+        return await self._until_possible(lambda: self._database.read(function, *args, **options))
+
+    async def _change(self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **options: P.kwargs) -> T:
+        return await self._until_possible(lambda: self._database.write(function, *args, **options))
+
+    async def _until_possible(self, access: Callable[[], Awaitable[T]]) -> T:
+        """Return the result of `access`, tried again while the disk is full or fails, or another process locks it."""
         while True:
             try:
-                result = await self._database.write(function, *args, **options)
-            except LeagueDiskError as error:
+                result = await access()
+            except (LeagueDiskError, LeagueFileError) as error:
                 self._tell_problem(str(error))
                 await trio.sleep(DISK_PAUSE)
             else:
@@ -287,14 +296,14 @@ class Director:
         if not self._is_table_old:
             return
         self._is_table_old = False
-        found, results, earlier = await self._database.read(_read_table, _day(self._now()))
+        found, results, earlier = await self._read(_read_table, _day(self._now()))
         self.standings = await trio.to_thread.run_sync(compute_standings, found, results, earlier, self.standings)
         self.changed.publish()
 
     async def _routine(self) -> None:
         """Keep the dates, and write the ratings of the day."""
         while True:
-            settings = await self._database.read(load_settings)
+            settings = await self._read(load_settings)
             if await self._change(stages.keep_dates, self._now()):
                 self.wake()
             day = _day(self._now())
@@ -317,8 +326,8 @@ class Director:
         """Carry out the short checks, one after the other."""
         while True:
             woken = self._woken
-            settings = await self._database.read(load_settings)
-            waiting = await self._database.read(versions.waiting_versions)
+            settings = await self._read(load_settings)
+            waiting = await self._read(versions.waiting_versions)
             self._show_queue(waiting)
             version = next((each for each in waiting if self._is_due(-each.id)), None)
             if version is None or not self._may_run_uploads(settings):
@@ -375,8 +384,8 @@ class Director:
         """Carry out the full checks, one after the other, while no upload waits."""
         while True:
             woken = self._woken
-            settings = await self._database.read(load_settings)
-            waiting = await self._database.read(versions.versions_to_check_fully)
+            settings = await self._read(load_settings)
+            waiting = await self._read(versions.versions_to_check_fully)
             version = next((each for each in waiting if self._is_due(-each.id)), None)
             if version is None or self.queue or not self._may_run_uploads(settings):
                 await self._wait(woken)
@@ -392,6 +401,7 @@ class Director:
                 self._postpone(-version.id)
                 await self._change(versions.restart_full_check, version.id)
                 continue
+            outcome: FullCheck
             if checked.fault is not None:
                 outcome = "failed"
             else:
@@ -433,7 +443,7 @@ class Director:
     async def _play_pairs(self, nursery: trio.Nursery) -> None:
         while True:
             woken = self._woken
-            settings = await self._database.read(load_settings)
+            settings = await self._read(load_settings)
             if self._gate is not None:
                 await self._allow_helpers(self._gate, settings)
             while await self._start_pair(nursery, settings):
@@ -475,7 +485,7 @@ class Director:
         """Return the pair that is played next, which is open in the database."""
         if not self.standings.rows:
             await self.refresh_table()
-        playing = await self._database.read(versions.playing_versions)
+        playing = await self._read(versions.playing_versions)
         able = {version.id for version in playing}
 
         def next_of(opened: Sequence[Pair]) -> Pair | None:
@@ -486,12 +496,12 @@ class Director:
             ]
             return min(waiting, key=lambda pair: (_URGENCY.index(pair.purpose), pair.id), default=None)
 
-        opened = await self._database.read(games.list_pairs, state="open")
+        opened = await self._read(games.list_pairs, state="open")
         if (found := next_of(opened)) is not None:
             return found
         if settings.stage == "final":
             if await self._change(stages.continue_final, self._now(), self._chance):
-                return next_of(await self._database.read(games.list_pairs, state="open"))
+                return next_of(await self._read(games.list_pairs, state="open"))
             return None
         # instead of a pair that the machine has failed, no other one is opened again and again
         failed = {version for pair in opened if pair.id in self._retry for version in (pair.first, pair.second)}
@@ -524,10 +534,8 @@ class Director:
     async def _play(self, pair: Pair, place: _Place | None, settings: LeagueSettings) -> None:
         """Play what is missing of a pair, here or on another machine, and record each game."""
         try:
-            first, second = [
-                await self._database.read(versions.get_version, each) for each in (pair.first, pair.second)
-            ]
-            numbers = await self._database.read(games.missing_games, pair.id)
+            first, second = [await self._read(versions.get_version, each) for each in (pair.first, pair.second)]
+            numbers = await self._read(games.missing_games, pair.id)
             async with AsyncExitStack() as stack:
                 lease: Lease | None = None
                 remote: Sequence[Entrant | None] = (None, None)
@@ -605,7 +613,7 @@ class Director:
         """Tell the gate which PCs may help; one whose code was revoked is cut off."""
         allowed = [
             AllowedHelper(each.id, each.name, code_hash, each.runs_without_sandbox)
-            for each, code_hash in await self._database.read(stored_helpers.allowed_helpers)
+            for each, code_hash in await self._read(stored_helpers.allowed_helpers)
             if settings.uses_helpers
         ]
         if allowed != self._allowed:
@@ -617,13 +625,13 @@ class Director:
         free = [helper for helper in self._helpers() if self._free_places(helper) > 0]
         if not free or self._gate is None:
             return None
-        sides = [await self._database.read(versions.get_version, each) for each in (pair.first, pair.second)]
+        sides = [await self._read(versions.get_version, each) for each in (pair.first, pair.second)]
         programs: list[RemoteProgram | None] = []
         for version in sides:
             if version.team_id is None:
                 programs.append(None)
                 continue
-            team = await self._database.read(teams.get_team, version.team_id)
+            team = await self._read(teams.get_team, version.team_id)
             if not team.allows_helpers:
                 return None
             programs.append(await self._remote_program(version))

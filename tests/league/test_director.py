@@ -21,7 +21,7 @@ from spielleiter.league.check_messages import Checked, StartCheck
 from spielleiter.league.checks import NotCheckedError
 from spielleiter.league.database import Database
 from spielleiter.league.director import SHORT_ATTEMPTS, Director, pause_if_faulty
-from spielleiter.league.errors import LeagueDiskError
+from spielleiter.league.errors import LeagueDiskError, LeagueFileError
 from spielleiter.league.gate_client import ConnectedHelper, PairLostError, RemoteProgram
 from spielleiter.league.gate_messages import AllowedHelper
 from spielleiter.league.helpers import add_helper, list_helpers, revoke_helper
@@ -303,9 +303,16 @@ async def test_overload_lowers_the_number_of_pairs_at_once(planted: Planted, moc
 
 
 class FullDisk(Database):
-    """The same database, on a disk that is full at some moments."""
+    """The same database, on a disk that is full at some moments, and once locked by another process."""
 
     failures = 0
+    locked_reads = 1
+
+    async def read(self, function: Any, *args: Any, **options: Any) -> Any:
+        if self.locked_reads and function is versions.playing_versions:
+            self.locked_reads -= 1
+            raise LeagueFileError("the database is locked")
+        return await super().read(function, *args, **options)
 
     async def write(self, function: Any, *args: Any, **options: Any) -> Any:
         if self.failures and function is games.record_game:
@@ -330,7 +337,7 @@ async def test_full_disk_loses_no_game(planted: Planted, mock_clock: MockClock) 
     finally:
         database.close()
     assert any("the disk is full" in each for each in problems)
-    assert database.failures == 0
+    assert database.failures == database.locked_reads == 0
     assert all(numbers == (1, 2) for _, numbers, _ in planted.arena.orders)  # nothing was played again
 
 
