@@ -189,19 +189,20 @@ async def _serve_page(
     task_status: trio.TaskStatus[None],
 ) -> None:
     received = b""
-    async with unknown:
-        task_status.started()
-        with suppress(OSError), trio.move_on_after(TICKET_TIMEOUT):
-            while len(received) < len(ticket):
-                await trio.lowlevel.wait_readable(sock)
-                with suppress(BlockingIOError):
-                    data = sock.recv(len(ticket) - len(received))
-                    if not data:
-                        break
-                    received += data
-    if received == ticket:
-        await server.serve_wire(SocketWire(sock), "", label="pages")
-    else:
+    try:
+        async with unknown:
+            task_status.started()
+            with suppress(OSError), trio.move_on_after(TICKET_TIMEOUT):
+                while len(received) < len(ticket):
+                    await trio.lowlevel.wait_readable(sock)
+                    with suppress(BlockingIOError):
+                        data = sock.recv(len(ticket) - len(received))
+                        if not data:
+                            break
+                        received += data
+        if received == ticket:
+            await server.serve_wire(SocketWire(sock), "", label="pages")
+    finally:
         sock.close()
 
 

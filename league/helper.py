@@ -587,7 +587,11 @@ class _RemoteRun:
             stream = trio.SocketStream(trio.socket.from_stdlib_socket(sock))
             to_program, data = trio.open_memory_channel[bytes](MAX_BUFFERED)
             self._to_program[number] = to_program
-            await self._frames.send(Connected(number))
+            try:
+                await self._frames.send(Connected(number))
+            except BaseException:  # the gate is gone, or the game is over
+                sock.close()
+                raise
             nursery.start_soon(self._relay, number, stream, data)
 
     def _is_own(self, sock: socket.socket) -> bool:
