@@ -27,7 +27,8 @@ def test_a_person_places_penguins_and_slides(visit: Callable[..., Visit]) -> Non
         if placed == 1:
             assert playing.accessibility_violations() == []
             playing.screenshot("penguins-placing")
-        page.locator(".floe.is-open").nth(7 * placed).click()
+        single_fish = page.locator(".floe.is-open")
+        single_fish.nth(single_fish.count() * placed // PENGUINS).click()  # boards differ in how many there are
     expect(hint).to_have_text("Choose a penguin, then its target.")
     expect(own).to_have_count(PENGUINS)
     page.locator(".floe.is-open").first.click()
