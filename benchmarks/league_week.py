@@ -13,7 +13,6 @@ import contextlib
 import gzip
 import io
 import random
-import resource
 import statistics
 import sys
 import time
@@ -24,6 +23,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+import psutil
 from sqlalchemy import Connection, text
 from sqlalchemy.dialects.sqlite import insert
 
@@ -247,7 +247,7 @@ def measure(week: Week, folder: Path) -> None:
         begin = time.monotonic()
         written = act(database, folder)
         print(f"{name}: {time.monotonic() - begin:.1f} s, {written / 1e6:.0f} MB")
-    print(f"most memory of this process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MiB")
+    print(f"memory of this process      {psutil.Process().memory_info().rss / 2**20:.0f} MiB")
     _compare(week)
 
 

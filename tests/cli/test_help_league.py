@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import re
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -60,15 +58,17 @@ def descendants(pid: int) -> list[psutil.Process]:
     return psutil.Process(pid).children(recursive=True)
 
 
-async def lose(league: RemoteLeague, folder: Path, process: trio.Process, number: int) -> str:
-    """Send a signal to the PC while both programs of a game run; return why the game does not count."""
+async def lose(
+    league: RemoteLeague, folder: Path, process: trio.Process, act: Callable[[psutil.Process], object]
+) -> str:
+    """Let something happen to the PC while both programs of a game run; return why the game does not count."""
     hanging = league.program("hanging", HANGING)
 
     async def strike() -> None:
         with trio.fail_after(HANG_TIMEOUT):
             while sum("player.py" in " ".join(_words(each)) for each in descendants(process.pid)) < 2:  # noqa: ASYNC110 - nobody says so
                 await trio.sleep(0.1)
-        os.kill(process.pid, number)
+        act(psutil.Process(process.pid))
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(strike)
@@ -93,7 +93,7 @@ async def test_a_pc_is_killed_and_another_start_of_it_plays_the_pair(tmp_path: P
             assert machine.system == sys.platform
             assert machine.speed > 0
             known = descendants(process.pid)
-            reason = await lose(league, tmp_path, process, signal.SIGKILL)
+            reason = await lose(league, tmp_path, process, psutil.Process.kill)
             assert "lost" in reason
             with trio.fail_after(HANG_TIMEOUT):
                 while any(each.is_running() and each.status() != psutil.STATUS_ZOMBIE for each in known):  # noqa: ASYNC110
@@ -109,7 +109,7 @@ async def test_a_pc_that_vanishes_without_a_word_is_noticed(tmp_path: Path) -> N
         open_remote_league(tmp_path) as league,
         helping(league, league.add_code(may_run_unconfined=True)) as process,
     ):
-        reason = await lose(league, tmp_path, process, signal.SIGSTOP)
+        reason = await lose(league, tmp_path, process, psutil.Process.suspend)
         assert "it has not answered" in reason
         assert league.gate.helpers() == []
 
