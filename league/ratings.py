@@ -26,6 +26,7 @@ from typing import Final
 
 import msgspec
 
+from spielleiter.match.ratings import logistic
 from spielleiter.match.statistics import CONFIDENCE, Estimate
 
 PAIR_POINTS: Final = (0.0, 0.5, 1.0, 1.5, 2.0)
@@ -79,11 +80,7 @@ class Pairing(msgspec.Struct, frozen=True):
 
 def expected_score(difference: float) -> float:
     """Return the score that is expected of a version that is `difference` Elo stronger; without overflow."""
-    return _expected(difference / _ELO)
-
-
-def _expected(difference: float) -> float:
-    return 0.5 * (1 + math.tanh(difference / 2))
+    return logistic(difference / _ELO)
 
 
 def estimate_ratings(
@@ -161,11 +158,11 @@ class _Model:
         for step_number in itertools.count(1):
             slope = [-_PRIOR_PRECISION * strength for strength in strengths]
             for first, second, _, points, games in self._among:
-                surplus = points - games * _expected(strengths[first] - strengths[second])
+                surplus = points - games * logistic(strengths[first] - strengths[second])
                 slope[first] += surplus
                 slope[second] -= surplus
             for own, other, _, points, games in self._against:
-                slope[own] += points - games * _expected(strengths[own] - other)
+                slope[own] += points - games * logistic(strengths[own] - other)
             factor = _Factor(self.information(strengths))
             steps = factor.solve(slope)
             longest = max(map(abs, steps), default=0.0)
@@ -189,14 +186,14 @@ class _Model:
             row[-1] = _PRIOR_PRECISION
         for first, second, _, _, games in self._among:
             difference = strengths[first] - strengths[second]
-            value = games * _expected(difference) * _expected(-difference)
+            value = games * logistic(difference) * logistic(-difference)
             begin, row = rows[first]
             row[-1] += value
             row[second - begin] -= value
             rows[second][1][-1] += value
         for own, other, _, _, games in self._against:
             difference = strengths[own] - other
-            rows[own][1][-1] += games * _expected(difference) * _expected(-difference)
+            rows[own][1][-1] += games * logistic(difference) * logistic(-difference)
         return rows
 
     def dispersion(self, strengths: Sequence[float]) -> float:
@@ -204,11 +201,11 @@ class _Model:
         expected_squares = _PRIOR_PAIRS * 0.5  # the variance of a pair of even games
         squares = _MOST_DISPERSION * expected_squares
         for first, second, pairing, _, _ in self._among:
-            expected = _expected(strengths[first] - strengths[second])
+            expected = logistic(strengths[first] - strengths[second])
             squares += _squares(pairing, expected)
             expected_squares += sum(pairing.pairs) * 2 * expected * (1 - expected)
         for own, other, pairing, _, _ in self._against:
-            expected = _expected(strengths[own] - other)
+            expected = logistic(strengths[own] - other)
             squares += _squares(pairing, expected)
             expected_squares += sum(pairing.pairs) * 2 * expected * (1 - expected)
         return min(max(squares / expected_squares, _LEAST_DISPERSION), _MOST_DISPERSION)

@@ -143,9 +143,9 @@ def _find_strengths(count: int, totals: Mapping[tuple[int, int], tuple[float, fl
     for _ in range(_STEPS):
         # the score function, the gradient of the log-likelihood; the drawn game is against an average program, whose
         # strength is 1
-        score_function = [0.5 - _expected(strength) for strength in strengths]
+        score_function = [0.5 - logistic(strength) for strength in strengths]
         for (first, second), (won, games) in totals.items():
-            surplus = won - games * _expected(strengths[first] - strengths[second])
+            surplus = won - games * logistic(strengths[first] - strengths[second])
             score_function[first] += surplus
             score_function[second] -= surplus
         steps = _solve(_cholesky(_information(strengths, totals)), score_function)
@@ -158,8 +158,8 @@ def _find_strengths(count: int, totals: Mapping[tuple[int, int], tuple[float, fl
     return strengths
 
 
-def _expected(difference: float) -> float:
-    """The score to be expected with this difference of the strengths' logarithms; without overflow."""
+def logistic(difference: float) -> float:
+    """Return the score to be expected with this difference of the strengths' logarithms; without overflow."""
     return 0.5 * (1 + math.tanh(difference / 2))
 
 
@@ -169,10 +169,10 @@ def _information(
     """The Fisher information matrix: the negated second derivatives of the log-likelihood."""
     matrix = [[0.0] * len(strengths) for _ in strengths]
     for index, strength in enumerate(strengths):
-        matrix[index][index] = _expected(strength) * _expected(-strength)
+        matrix[index][index] = logistic(strength) * logistic(-strength)
     for (first, second), (_, games) in totals.items():
         difference = strengths[first] - strengths[second]
-        _add_pairing(matrix, first, second, games * _expected(difference) * _expected(-difference))
+        _add_pairing(matrix, first, second, games * logistic(difference) * logistic(-difference))
     return matrix
 
 
@@ -183,7 +183,7 @@ def _score_covariance(
     # the variance of the game against an average program, as if it had been won or lost
     matrix = [[0.25 * (row == column) for column in range(len(strengths))] for row in range(len(strengths))]
     for (first, second), scores in pairs.items():
-        expected = _expected(strengths[first] - strengths[second])
+        expected = logistic(strengths[first] - strengths[second])
         sample = [*scores, (0.0, 2), (2.0, 2)]  # with the added pairs
         variance = sum((points - games * expected) ** 2 for points, games in sample) / (len(sample) - 1)
         _add_pairing(matrix, first, second, len(scores) * variance)
