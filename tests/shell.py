@@ -27,8 +27,9 @@ from tests.timeouts import HANG_TIMEOUT
 
 SPIELLEITER = """\
 #!/bin/bash
-# spielleiter with the port of the test's server; `serve` is stopped as soon as it listens, matches have two games,
-# time limits are so long that a busy machine does not reach them, and no browser is opened
+# spielleiter with the port of the test's server; `serve` and `league` are stopped as soon as they listen, matches have
+# two games, time limits are so long that a busy machine does not reach them, no browser is opened, and what another
+# machine's league is needed for only has the right options
 real=({python} -P -m spielleiter)
 case "$1 $*" in
 serve\\ *--port*) exec "${{real[@]}}" "$@" ;;
@@ -39,6 +40,19 @@ serve\\ *)
     until [[ -s $ports ]]; do kill -0 $! || exit 9; sleep 0.05; done
     kill $!
     wait $!
+    ;;
+league\\ *)
+    shift
+    "${{real[@]}}" league "$@" --port 0 --helpers-port 0 >{folder}/league.log 2>&1 &
+    until grep --quiet "is the league" {folder}/league.log; do kill -0 $! || break; sleep 0.05; done
+    kill $!
+    wait $! || true
+    cat {folder}/league.log
+    ;;
+upload\\ *|help-league\\ *)
+    module=${{1/-/_}}
+    shift
+    {python} -P -c "import sys; from spielleiter.cli.$module import $module as it; it.make_context('', sys.argv[1:])" "$@"
     ;;
 play\\ *) shift; exec "${{real[@]}}" play --port {port} "$@" ;;
 admin\\ *) name=$2; shift 2; exec "${{real[@]}}" admin "$name" --port {port} "$@" ;;

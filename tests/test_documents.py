@@ -279,7 +279,7 @@ def test_an_administrator_in_python(tmp_path: Path) -> None:
 
 
 PAGES = sorted(f"docs/de/{path.name}" for path in (ROOT / "docs" / "de").glob("*.md"))
-INSTALLING = "python3 -m venv .venv"  # test_docker.py builds the wheel and starts what is in it
+INSTALLING = ("python3 -m venv .venv", "pip install")  # test_docker.py builds the wheel and starts what is in it
 
 
 @pytest.mark.extended
@@ -299,6 +299,8 @@ def test_the_commands_of_a_page_work_in_order(page: str, tmp_path: Path, replay:
             assert "Traceback" not in output
             if "spielleiter serve" in block.text:
                 assert "server_started" in output
+            if "spielleiter league" in block.text:
+                assert "is the league" in output
 
 
 @pytest.mark.extended

@@ -28,7 +28,7 @@ from spielleiter.league.accounts import Accounts
 from spielleiter.league.database import Database
 from spielleiter.league.errors import LeagueDiskError, RefusedError
 from spielleiter.league.games import get_game, get_recording
-from spielleiter.league.settings import LeagueSettings, load_settings
+from spielleiter.league.settings import load_settings
 from spielleiter.league.web.parts import Arena, Director, Gate
 from spielleiter.league.web.public import EVERYBODY, public_routes
 from spielleiter.league.web.teacher import remove_unfinished_downloads, teacher_routes
@@ -107,13 +107,14 @@ class LeagueSite:
     ) -> None:
         self._database = database
         self._report_bug = report_bug
-        self._settings = LeagueSettings()
+        self._name = ""
+        """The name of the league, as the last request for the viewer's pages has read it."""
         url = urlsplit(public_url or "")
         visits = Visits(database, Accounts(database), director, port, public_url, now=now)
         self._visits = visits
         pages = PageSettings(host="127.0.0.1", port=0, secret=arena.viewer_secret, is_match=True, spares_processor=True)
         self._viewer = Site(
-            pages, self._note, arena.connect_viewer, self._find_replay, Home("../", lambda: self._settings.name)
+            pages, self._note, arena.connect_viewer, self._find_replay, Home("../", lambda: self._name)
         )
         self.routes: list[BaseRoute] = [
             *_session_routes(visits),
@@ -132,19 +133,10 @@ class LeagueSite:
 
     async def serve(self, sockets: Iterable[socket.socket]) -> None:
         """Serve the pages on the listening `sockets`; runs until cancelled."""
-        self._settings = await self._database.read(load_settings)
         await trio.to_thread.run_sync(remove_unfinished_downloads, self._database.path.parent)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._viewer.serve, ())
-            nursery.start_soon(self._follow_settings)
             await HttpServer(self.app, self._report_bug, MOST_CONNECTIONS).serve(sockets)
-
-    async def _follow_settings(self) -> None:
-        """Keep the name of the league, which the viewer's pages show."""
-        while True:
-            await trio.sleep(10)
-            with suppress(LeagueDiskError):
-                self._settings = await self._database.read(load_settings)
 
     def _note(self, event: events.ServerEvent) -> None:
         if isinstance(event, events.InternalError):
@@ -159,6 +151,7 @@ class LeagueSite:
             await self._viewer.open_app(scope, receive, send)
             return
         visit = await self._visits.open(Request(scope, receive), *EVERYBODY)
+        self._name = visit.settings.name
         if path.startswith(_REPLAYS):
             game = await self._database.read(get_game, _game_id(path.removeprefix(_REPLAYS).partition("/")[0]))
             if not visit.may_watch(game.team1, game.team2):
