@@ -50,9 +50,10 @@ league\\ *)
     cat {folder}/league.log
     ;;
 upload\\ *|help-league\\ *)
-    module=${{1/-/_}}
+    command=${{1/-/_}}
     shift
-    {python} -P -c "import sys; from spielleiter.cli.$module import $module as it; it.make_context('', sys.argv[1:])" "$@"
+    import="from spielleiter.cli.$command import $command as command"
+    {python} -P -c "import sys; $import; command.make_context('', sys.argv[1:])" "$@"
     ;;
 play\\ *) shift; exec "${{real[@]}}" play --port {port} "$@" ;;
 admin\\ *) name=$2; shift 2; exec "${{real[@]}}" admin "$name" --port {port} "$@" ;;

@@ -12,7 +12,6 @@ import re
 import socket
 import time
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import Any, Final
 from urllib.parse import urlsplit
 
