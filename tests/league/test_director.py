@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 import random
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import MockClock
 
 from spielleiter.league import challenges, games, stages, teams, versions
 from spielleiter.league.arena_client import NotPlayedError
@@ -33,6 +31,7 @@ from spielleiter.match.records import GameRecord
 from spielleiter.match.verdict import Verdict
 from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE
 from tests.contest.packages import make_package
+from tests.idle_clock import jump_when_idle
 from tests.league.leagues import NOON, League
 from tests.match.sample_records import fault, game
 
@@ -106,37 +105,10 @@ class PlantedChecks:
         return result
 
 
-async def jump_when_idle(clock: MockClock) -> None:
-    """Let `clock` jump to the next deadline whenever all tasks wait, and none of them for a thread.
-
-    The database works in threads. The automatic jump of the clock does not wait for them.
-    """
-    while True:
-        await wait_all_tasks_blocked()
-        seconds = trio.lowlevel.current_statistics().seconds_to_next_deadline
-        if any(map(waits_for_thread, all_tasks())) or seconds == math.inf:
-            await trio.to_thread.run_sync(time.sleep, 0.001)
-        else:
-            clock.jump(max(seconds, 0.0))
-
-
-def all_tasks() -> Iterator[trio.lowlevel.Task]:
-    tasks = [trio.lowlevel.current_root_task()]
-    while tasks:
-        if (task := tasks.pop()) is not None:
-            yield task
-            tasks += [child for nursery in task.child_nurseries for child in nursery.child_tasks]
-
-
-def waits_for_thread(task: trio.lowlevel.Task) -> bool:
-    return any(frame.f_code.co_name == "to_thread_run_sync" for frame, _ in task.iter_await_frames())
-
-
 class Planted:
     """A league with a director."""
 
-    def __init__(self, league: League, folder: Path, clock: MockClock) -> None:
-        self.clock = clock
+    def __init__(self, league: League, folder: Path) -> None:
         self.league = league
         self.folder = folder
         self.arena = PlantedArena()
@@ -193,7 +165,7 @@ class Planted:
             async with trio.open_nursery() as nursery:
                 director.note_arena("")
                 nursery.start_soon(director.run)
-                nursery.start_soon(jump_when_idle, self.clock)
+                nursery.start_soon(jump_when_idle)
                 yield director
                 nursery.cancel_scope.cancel()
         assert not self.bugs
@@ -214,8 +186,8 @@ async def _ignore(_frame: bytes) -> None: ...
 
 
 @pytest.fixture
-def planted(league: League, tmp_path: Path, mock_clock: MockClock) -> Planted:
-    return Planted(league, tmp_path / "league", mock_clock)
+def planted(league: League, tmp_path: Path) -> Planted:
+    return Planted(league, tmp_path / "league")
 
 
 # -- which pairs are played -------------------------------------------------------------------------------------------
