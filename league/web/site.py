@@ -112,9 +112,7 @@ class LeagueSite:
         visits = Visits(database, Accounts(database), director, port, public_url, now=now)
         self._visits = visits
         pages = PageSettings(host="127.0.0.1", port=0, secret=arena.viewer_secret, is_match=True, spares_processor=True)
-        self._viewer = Site(
-            pages, self._note, arena.connect_viewer, self._find_replay, Home("../", lambda: self._name)
-        )
+        self._viewer = Site(pages, self._note, arena.connect_viewer, self._find_replay, Home("../", lambda: self._name))
         self.routes: list[BaseRoute] = [
             *_session_routes(visits),
             *public_routes(visits),
