@@ -15,7 +15,7 @@ from trio.testing import MockClock
 from spielleiter.league import challenges, games, stages, teams, versions
 from spielleiter.league.arena_client import NotPlayedError
 from spielleiter.league.arena_messages import ArenaReady, GamePlayed
-from spielleiter.league.check_messages import Checked, StartCheck
+from spielleiter.league.check_messages import Checked, FindNeeds, StartCheck, StartUnpacking, Unpacked
 from spielleiter.league.checks import NotCheckedError
 from spielleiter.league.database import Database
 from spielleiter.league.director import SHORT_ATTEMPTS, Director, pause_if_faulty
@@ -24,7 +24,7 @@ from spielleiter.league.gate_client import ConnectedHelper, PairLostError, Remot
 from spielleiter.league.gate_messages import AllowedHelper
 from spielleiter.league.helpers import add_helper, list_helpers, revoke_helper
 from spielleiter.league.model import Fault, PlayedGame, Version
-from spielleiter.league.package_needs import Machine
+from spielleiter.league.package_needs import Machine, PackageNeeds, package_needs
 from spielleiter.league.settings import Anchor, change_settings, load_settings
 from spielleiter.match.plan import Entrant, ProgramTimeouts
 from spielleiter.match.records import GameRecord
@@ -115,6 +115,8 @@ class Planted:
         self.checks = PlantedChecks()
         self.gate: PlantedGate | None = None
         self.bugs: list[BaseException] = []
+        self.unpacked: list[StartUnpacking] = []
+        self.failed_unpackings = 0
         self.package = make_package(folder / "player.zip").read_bytes()
         self._packages = 0
 
@@ -130,6 +132,21 @@ class Planted:
             found.append(self.league(versions.finish_check, version.id, None, NOON))
         return found
 
+    async def unpack(self, start: StartUnpacking) -> Unpacked:
+        await trio.sleep(1)
+        if self.failed_unpackings:
+            self.failed_unpackings -= 1
+            raise NotCheckedError("unpacking has taken more than 120 s", is_machines_fault=False)
+        self.unpacked.append(start)
+        return Unpacked(f"{start.folder}/start.sh", "")
+
+    async def find_needs(self, start: FindNeeds) -> PackageNeeds:
+        await trio.sleep(1)
+        if self.failed_unpackings:
+            self.failed_unpackings -= 1
+            raise NotCheckedError("no memory", is_machines_fault=True)
+        return package_needs(Path(start.path), start.main)
+
     @asynccontextmanager
     async def directed(self, database: Database | None = None) -> AsyncIterator[Director]:
         director = Director(
@@ -140,6 +157,8 @@ class Planted:
             chance=random.Random(4),
             gate=self.gate,
             check=self.checks,
+            unpack=self.unpack,
+            needs=self.find_needs,
             report_bug=self.bugs.append,
         )
         with trio.fail_after(100_000):
@@ -249,6 +268,16 @@ async def test_pair_that_the_machine_failed_is_played_again(planted: Planted, mo
         await planted.until(director, lambda: director.problem == "")
     found = planted.league(games.list_games)
     assert len(found) == len({(each.pair_id, each.number) for each in found})
+
+
+async def test_package_is_unpacked_once_and_again_after_a_failure(planted: Planted, mock_clock: MockClock) -> None:
+    planted.add("A", "B", "C")
+    planted.failed_unpackings = 2
+    await planted.play(6)
+    assert len(planted.unpacked) == 3
+    assert planted.failed_unpackings == 0
+    folders = {entrant.cwd for _, _, pair in planted.arena.orders for entrant in pair}
+    assert folders == {start.folder for start in planted.unpacked}
 
 
 async def test_pairs_that_the_machine_fails_again_and_again_do_not_pile_up(
