@@ -10,8 +10,9 @@ from __future__ import annotations
 import hashlib
 import hmac
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, TypeVar
 
 import trio
 from sqlalchemy import Connection, delete, insert, select, update
@@ -32,6 +33,8 @@ _TOKEN_BYTES: Final = 32
 _MOST_SESSIONS: Final = 20
 """Of a team, and of the teacher; the oldest ends with one more."""
 _MOST_SPECTATORS: Final = 2000
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +72,27 @@ class Accounts:
             await self._guard.wait_for_turn(address)
         return await self._begin(address, "spectator" if is_right else None, None, now)
 
-    async def set_up(self, address: str, setup_code: str, password: str, now: float) -> NewSession | None:
-        """Set the teacher's password with the code from the terminal, and log the teacher in; None if it is wrong.
+    async def set_up(
+        self, address: str, setup_code: str, password: str, now: float, make: Callable[[Connection], T]
+    ) -> tuple[NewSession, T] | None:
+        """Set the teacher's password with the code from the terminal, make the league, and log the teacher in.
 
-        The code is valid once. Raises RefusedError if the password is too short or too long.
+        Returns the session and what `make` has returned; None if the code is wrong. The code is valid once. Raises
+        RefusedError if the password is too short or too long, and what `make` raises: then nothing is changed.
         """
         _require_password(password)
         await self._guard.wait_for_turn(address)
-        is_right = await self._database.read(_is_setup_code, setup_code)
-        if is_right:
-            await self._database.write(set_password, password, now)
-        return await self._begin(address, "teacher" if is_right else None, None, now)
+
+        def set_up(db: Connection) -> tuple[NewSession, T] | None:
+            if not _is_setup_code(db, setup_code):  # in the same change: of two browsers, one sets the password
+                return None
+            set_password(db, password, now)
+            return begin_session(db, "teacher", None, now), make(db)
+
+        begun = await self._database.write(set_up)
+        if begun is None:
+            await self._refuse(address)
+        return begun
 
     async def change_password(self, address: str, old: str, new: str, now: float) -> NewSession | None:
         """Give the teacher another password; None if `old` is wrong. All other sessions of the teacher end.
@@ -96,12 +109,16 @@ class Accounts:
     async def _begin(self, address: str, role: Role | None, team_id: int | None, now: float) -> NewSession | None:
         if role is not None:
             return await self._database.write(begin_session, role, team_id, now)
+        await self._refuse(address)
+        return None
+
+    async def _refuse(self, address: str) -> None:
+        """Count a wrong code or password, and delay the answer to it."""
         try:
             with self._guard.waiting(address):
                 await trio.sleep(self._guard.delay(address, trio.current_time()))
         finally:
             self._guard.note_failure(address, trio.current_time())
-        return None
 
 
 def _team_of(db: Connection, code: str) -> int | None:

@@ -1,4 +1,4 @@
-"""The messages between the league and the process that checks an upload (check_process.py, checks.py)."""
+"""The messages between the league and the process that checks or unpacks an upload (check_process.py, checks.py)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 import msgspec
 
 from spielleiter.league.model import Fault
+from spielleiter.league.package_needs import PackageNeeds
 
 
 class StartCheck(msgspec.Struct, frozen=True, tag=True):
@@ -23,6 +24,24 @@ class StartCheck(msgspec.Struct, frozen=True, tag=True):
     edition: str | None
     soft_timeout: float
     hard_timeout: float
+
+
+class StartUnpacking(msgspec.Struct, frozen=True, tag=True):
+    """To the process: unpack an accepted package, `path`, into `folder`; what is there is removed first."""
+
+    path: str
+    main: str
+    """As in `StartCheck`."""
+    parameters: tuple[str, ...]
+    folder: str
+
+
+class FindNeeds(msgspec.Struct, frozen=True, tag=True):
+    """To the process: tell what the package at `path` needs on another machine."""
+
+    path: str
+    main: str
+    """As in `StartCheck`."""
 
 
 class Doing(msgspec.Struct, frozen=True, tag=True):
@@ -45,14 +64,30 @@ class Checked(msgspec.Struct, frozen=True, tag=True):
 
 
 class NotChecked(msgspec.Struct, frozen=True, tag=True):
-    """Process: the check is not possible on this machine at the moment, its last message."""
+    """Process: what was asked is not possible on this machine at the moment, its last message."""
 
     reason: str
 
 
-FromCheck: TypeAlias = Doing | Checked | NotChecked
+class Unpacked(msgspec.Struct, frozen=True, tag=True):
+    """Process: a package is unpacked, its last message."""
 
-decode_start: Final[Callable[[bytes], StartCheck]] = msgspec.msgpack.Decoder(StartCheck).decode
+    command: str
+    """What starts the program, with its parameters."""
+    python_version: str
+    """The version of Python that it is built for; empty if that does not matter."""
+
+
+class FoundNeeds(msgspec.Struct, frozen=True, tag=True):
+    """Process: what a package needs, its last message."""
+
+    needs: PackageNeeds
+
+
+ToCheck: TypeAlias = StartCheck | StartUnpacking | FindNeeds
+FromCheck: TypeAlias = Doing | Checked | NotChecked | Unpacked | FoundNeeds
+
+decode_to_check: Final[Callable[[bytes], ToCheck]] = msgspec.msgpack.Decoder(ToCheck).decode
 """Decodes the message to the process. Raises msgspec.DecodeError."""
 decode_from_check: Final[Callable[[bytes], FromCheck]] = msgspec.msgpack.Decoder(FromCheck).decode
 """Decodes a message of the process. Raises msgspec.DecodeError."""

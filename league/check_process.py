@@ -1,8 +1,9 @@
-"""The process that checks one upload, ``python -m spielleiter.league.check_process``.
+"""The process that checks or unpacks one upload, ``python -m spielleiter.league.check_process``.
 
-An upload is inspected in a process of its own, since what its author has put into it must not be able to end the
-league, to use up its memory or to delay a clock. A short check decides whether a version takes part: the layout of the
-ZIP, the start, and one game. A full one is that of ``spielleiter check``.
+An upload is read in a process of its own, since what its author has put into it must not be able to end the league, to
+use up its memory, to stop its pages or to delay a clock; that holds for an accepted one, too. A short check decides
+whether a version takes part: the layout of the ZIP, the start, and one game. A full one is that of ``spielleiter
+check``.
 """
 
 from __future__ import annotations
@@ -24,13 +25,18 @@ from spielleiter.contest.package_report import ConditionResult, SandboxReport
 from spielleiter.league.check_messages import (
     Checked,
     Doing,
+    FoundNeeds,
     FromCheck,
     NotChecked,
     StartCheck,
-    decode_start,
+    StartUnpacking,
+    ToCheck,
+    Unpacked,
+    decode_to_check,
 )
 from spielleiter.league.child_process import open_parent, run_child
 from spielleiter.league.fault_texts import fault_of
+from spielleiter.league.package_needs import package_needs
 from spielleiter.match.plan import ProgramTimeouts
 from spielleiter.match.verdict import Verdict
 from spielleiter.programs.command import join_command
@@ -39,14 +45,14 @@ from spielleiter.programs.packages.faults import Finding, Level
 from spielleiter.programs.packages.package import inspect_package, unpack_package
 from spielleiter.programs.sandbox.choice import choose_sandbox
 from spielleiter.programs.sandbox.sandbox import SandboxSettings
-from spielleiter.programs.temporary_folders import temporary_folder
+from spielleiter.programs.temporary_folders import remove_folder, temporary_folder
 
 SHORT_START: Final = 15.0
 """Seconds in which a program must take its seat in the short check."""
 SHORT_GAME: Final = 30.0
 """Seconds of the game of the short check; one that is not over then has shown enough."""
-FULL_NICENESS: Final = 10
-"""By how much the full check gives way to games and to short checks."""
+LOW_NICENESS: Final = 10
+"""By how much the full check and unpacking give way to games and to short checks."""
 MEMORY: Final = 512 * 1024 * 1024
 """Bytes that the inspection of a package may take: the syntax tree of a source is a thousand times as large."""
 
@@ -156,16 +162,35 @@ def _setup_of(
     )
 
 
+def unpack(request: StartUnpacking) -> Unpacked:
+    """Unpack a package. Raises PackageError and OSError."""
+    folder = Path(request.folder)
+    remove_folder(folder)  # what an attempt left that was interrupted
+    package = unpack_package(Path(request.path), folder, request.main or None, request.parameters)
+    return Unpacked(join_command(package.words), package.python_version)
+
+
+async def _answer_to(request: ToCheck, folder: Path, tell: Callable[[str], None]) -> FromCheck:
+    if isinstance(request, StartCheck):
+        check = full_check if request.kind == "full" else short_check
+        return await check(request, folder, tell)
+    with limited_memory():
+        if isinstance(request, StartUnpacking):
+            return await trio.to_thread.run_sync(unpack, request)
+        return FoundNeeds(await trio.to_thread.run_sync(package_needs, Path(request.path), request.main))
+
+
 async def serve() -> None:
-    """Carry out the check that the parent process asks for."""
-    async with open_parent(decode_start) as parent:
+    """Do what the parent process asks for."""
+    async with open_parent(decode_to_check) as parent:
         requests = aiter(parent)
-        start = await anext(requests)
+        request = await anext(requests)
+        can_wait = isinstance(request, StartUnpacking) or (isinstance(request, StartCheck) and request.kind == "full")
         answer: FromCheck
         with temporary_folder() as folder:
             try:
-                if sys.platform != "win32" and start.kind == "full":
-                    os.nice(FULL_NICENESS)
+                if sys.platform != "win32" and can_wait:
+                    os.nice(LOW_NICENESS)
 
                 async with trio.open_nursery() as nursery:
 
@@ -175,8 +200,7 @@ async def serve() -> None:
                         nursery.cancel_scope.cancel()
 
                     nursery.start_soon(end_with_parent)
-                    check = full_check if start.kind == "full" else short_check
-                    answer = await check(start, folder, lambda text: parent.send_nowait(Doing(text)))
+                    answer = await _answer_to(request, folder, lambda text: parent.send_nowait(Doing(text)))
                     await parent.send(answer)
                     nursery.cancel_scope.cancel()
             except* (MatchError, OSError) as group:

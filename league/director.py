@@ -32,16 +32,22 @@ from spielleiter.league import helpers as stored_helpers
 from spielleiter.league.arena_client import ArenaClient, NotPlayedError
 from spielleiter.league.arena_messages import ArenaReady, GamePlayed
 from spielleiter.league.check_messages import Checked, StartCheck
-from spielleiter.league.checks import FULL_TIMEOUT, SHORT_TIMEOUT, NotCheckedError, check_upload
+from spielleiter.league.checks import (
+    FULL_TIMEOUT,
+    SHORT_TIMEOUT,
+    NotCheckedError,
+    check_upload,
+    find_needs,
+    unpack_upload,
+)
 from spielleiter.league.database import Database
 from spielleiter.league.errors import LeagueDiskError, LeagueFileError
 from spielleiter.league.fault_texts import german_reason
 from spielleiter.league.gate_client import ConnectedHelper, RemoteProgram
 from spielleiter.league.gate_messages import AllowedHelper
 from spielleiter.league.model import Fault, FullCheck, Pair, PairingResult, PlayedGame, RatingOfDay, Version
-from spielleiter.league.package_needs import PackageNeeds, package_needs
 from spielleiter.league.pairing import Candidate, next_pairing
-from spielleiter.league.program_files import MissingPackageError, ProgramFiles, parameters_of
+from spielleiter.league.program_files import MissingPackageError, Needs, ProgramFiles, Unpack, parameters_of
 from spielleiter.league.settings import LeagueSettings, load_settings
 from spielleiter.league.standings import Standings, compute_standings
 from spielleiter.match.plan import SEED_BITS, Entrant, ProgramTimeouts
@@ -147,8 +153,9 @@ class Director:
     """Runs the league in `database` while `run` runs. `folder` is that of the league, for copies of packages.
 
     `arena` plays the pairs; its `on_change` has to call `note_arena`. `now` is the time in seconds since 1970, `chance`
-    what is drawn. `check` checks an upload, and `report_bug` is called with unexpected exceptions. `gate` is the way to
-    other machines, None if there is none; its `on_change` has to call `note_helpers`.
+    what is drawn. `check` checks an upload, `unpack` unpacks one, `needs` tells what it needs on another machine, and
+    `report_bug` is called with unexpected exceptions. `gate` is the way to other machines, None if there is none; its
+    `on_change` has to call `note_helpers`.
     """
 
     def __init__(
@@ -161,6 +168,8 @@ class Director:
         chance: random.Random | None = None,
         gate: Gate | None = None,
         check: Check = check_upload,
+        unpack: Unpack = unpack_upload,
+        needs: Needs = find_needs,
         report_bug: Callable[[BaseException], object] = lambda _error: None,
     ) -> None:
         self.standings = Standings()
@@ -173,7 +182,7 @@ class Director:
         """Counts what pages show."""
         self._database = database
         self._arena = arena
-        self._files = ProgramFiles(database, folder)
+        self._files = ProgramFiles(database, folder, unpack=unpack, needs=needs)
         self._now = now
         self._chance = chance or random.Random()
         self._check = check
@@ -185,8 +194,6 @@ class Director:
         """By pair that is being played on another machine: the id of that PC."""
         self._retry: dict[int, tuple[float, float]] = {}
         """By pair or version that the machine has failed: when it is tried again, and the pause after that."""
-        self._needs: dict[tuple[str, str], PackageNeeds] = {}
-        """What packages need, by digest and main file."""
         self._woken = trio.Event()
         self._is_table_old = True
         self._table_wanted = trio.Event()
@@ -468,7 +475,7 @@ class Director:
         for pair in await self._waiting_pairs(able, settings):
             try:
                 place = await self._place_elsewhere((able[pair.first], able[pair.second]), free, willing)
-            except (MissingPackageError, OSError) as error:
+            except (MissingPackageError, NotCheckedError, OSError) as error:
                 self._tell_failure(str(error))
                 self._postpone(pair.id)
                 continue
@@ -480,7 +487,7 @@ class Director:
         if has_place and await self._open_pair(list(able.values()), settings):
             return True  # it is started the next time
         for helper in free:
-            with suppress(MissingPackageError, OSError):  # it was removed meanwhile, or the disk is full
+            with suppress(MissingPackageError, NotCheckedError, OSError):  # gone meanwhile, or no memory or disk for it
                 if await self._open_pair(await self._runnable_by(helper, able.values(), willing), settings):
                     return True
         return False
@@ -574,7 +581,7 @@ class Director:
                 self._most_pairs = max(1, self._most_pairs - 1)
             self._tell_failure(str(error))
             self._postpone(pair.id)
-        except (MissingPackageError, MatchError, OSError) as error:
+        except (MissingPackageError, NotCheckedError, MatchError, OSError) as error:
             self._tell_failure(str(error))
             self._postpone(pair.id)
         except Exception as error:  # a bug, which must not end the other games
@@ -636,7 +643,7 @@ class Director:
     async def _place_elsewhere(
         self, sides: tuple[Version, Version], free: Sequence[ConnectedHelper], willing: Collection[int]
     ) -> _Place | None:
-        """Return one of the PCs that can play a pair. Raises MissingPackageError and OSError."""
+        """Return one of the PCs that can play a pair. Raises MissingPackageError, NotCheckedError and OSError."""
         for helper in free:
             if len(await self._runnable_by(helper, sides, willing)) == len(sides):
                 return _Place(helper, (await self._remote_program(sides[0]), await self._remote_program(sides[1])))
@@ -656,14 +663,12 @@ class Director:
         return runnable
 
     async def _remote_program(self, version: Version) -> RemoteProgram | None:
-        """Return what a PC has to run; None for an anchor. Raises MissingPackageError and OSError."""
+        """Return what a PC has to run; None for an anchor. Raises MissingPackageError, NotCheckedError and OSError."""
         if version.team_id is None:
             return None
         path = await self._files.zip_of(version)
-        key = path.stem, version.main
-        if key not in self._needs:
-            self._needs[key] = await trio.to_thread.run_sync(package_needs, path, version.main)
-        return RemoteProgram(version.team_name, path.stem, path, version.main, parameters_of(version), self._needs[key])
+        needs = await self._files.needs_of(version)
+        return RemoteProgram(version.team_name, path.stem, path, version.main, parameters_of(version), needs)
 
     # -- results ----------------------------------------------------------------------------------------------------
 

@@ -2,31 +2,41 @@
 
 They are copies from the database that can be dropped at any time, and are made again when they are needed.
 
-Invariants: a file is complete or not there. A folder is never changed after it was made: a sandbox works on a copy.
+Invariants: a file is complete or not there. A folder is never changed after it was made: a sandbox works on a copy. No
+package is read in this process: a large or hostile one would stop the pages.
 """
 
 from __future__ import annotations
 
+import itertools
 import os
 import shlex
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeAlias
 
 import msgspec
 import trio
 
 from spielleiter.common.files import write_whole
 from spielleiter.league import versions as stored_versions
+from spielleiter.league.check_messages import FindNeeds, StartUnpacking, Unpacked
+from spielleiter.league.checks import find_needs, unpack_upload
 from spielleiter.league.database import Database
 from spielleiter.league.model import Version
-from spielleiter.programs.command import join_command
-from spielleiter.programs.packages.package import inspect_package, unpack_package
+from spielleiter.league.package_needs import PackageNeeds
 from spielleiter.programs.temporary_folders import remove_folder
 
 FOLDER: Final = "cache"
 """The folder of these files, in that of the league."""
 MOST_KEPT: Final = 300
 """The number of packages that are kept unpacked; of more, those that were not used for longest are dropped."""
+
+
+Unpack: TypeAlias = Callable[[StartUnpacking], Awaitable[Unpacked]]
+"""Unpacks an upload, as `checks.unpack_upload` does."""
+Needs: TypeAlias = Callable[[FindNeeds], Awaitable[PackageNeeds]]
+"""Tells what an upload needs, as `checks.find_needs` does."""
 
 
 class MissingPackageError(Exception):
@@ -45,14 +55,21 @@ class UnpackedProgram(msgspec.Struct, frozen=True):
 class ProgramFiles:
     """The files of the packages in `database`, below `folder`, which is emptied first."""
 
-    def __init__(self, database: Database, folder: Path) -> None:
+    def __init__(
+        self, database: Database, folder: Path, *, unpack: Unpack = unpack_upload, needs: Needs = find_needs
+    ) -> None:
         self._database = database
         self._folder = folder / FOLDER
+        self._unpack = unpack
+        self._find_needs = needs
         self._locks: dict[str, trio.Lock] = {}
-        # Python 3.11 and 3.12 cannot make two syntax trees at once, and an inspection makes them
-        self._inspections = trio.CapacityLimiter(1)
+        self._turn = trio.Lock()
+        """For one process at a time, since games need the processor more."""
+        self._numbers = itertools.count()
         self._unpacked: dict[tuple[str, str, str], UnpackedProgram] = {}
         """By digest, main file and parameters, in the order of their last use."""
+        self._needs: dict[tuple[str, str], PackageNeeds] = {}
+        """By digest and main file."""
         remove_folder(self._folder)
 
     async def zip_of(self, version: Version) -> Path:
@@ -72,20 +89,38 @@ class ProgramFiles:
     async def program_of(self, version: Version) -> UnpackedProgram:
         """Return the unpacked program of an accepted version.
 
-        Raises MissingPackageError, PackageError and OSError.
+        Raises MissingPackageError, NotCheckedError and OSError.
         """
         path = await self.zip_of(version)
         key = path.stem, version.main, version.parameters
         async with self._locks[path.stem]:
             found = self._unpacked.pop(key, None)
             if found is None:
-                place = self._folder / f"{path.stem}-{len(self._unpacked)}-{version.id}"
-                found = await trio.to_thread.run_sync(_unpack, path, place, version, limiter=self._inspections)
+                place = (self._folder / f"{path.stem}-{next(self._numbers)}").absolute()
+                order = StartUnpacking(os.fspath(path), version.main, parameters_of(version), os.fspath(place))
+                try:
+                    async with self._turn:
+                        unpacked = await self._unpack(order)
+                except BaseException:
+                    with trio.CancelScope(shield=True):
+                        await trio.to_thread.run_sync(remove_folder, place)
+                    raise
+                found = UnpackedProgram(unpacked.command, order.folder, unpacked.python_version)
             self._unpacked[key] = found
         if len(self._unpacked) > MOST_KEPT:
             oldest = self._unpacked.pop(next(iter(self._unpacked)))
             await trio.to_thread.run_sync(remove_folder, Path(oldest.folder))
         return found
+
+    async def needs_of(self, version: Version) -> PackageNeeds:
+        """Return what the package of a version needs. Raises MissingPackageError, NotCheckedError and OSError."""
+        path = await self.zip_of(version)
+        key = path.stem, version.main
+        async with self._locks[path.stem]:
+            if key not in self._needs:
+                async with self._turn:
+                    self._needs[key] = await self._find_needs(FindNeeds(os.fspath(path), version.main))
+        return self._needs[key]
 
 
 def parameters_of(version: Version) -> tuple[str, ...]:
@@ -99,11 +134,3 @@ def parameters_of(version: Version) -> tuple[str, ...]:
 def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_whole(path, content)
-
-
-def _unpack(path: Path, place: Path, version: Version) -> UnpackedProgram:
-    main = version.main or None
-    remove_folder(place)
-    package = unpack_package(path, place, main, parameters_of(version))
-    inspection = inspect_package(path, main)
-    return UnpackedProgram(join_command(package.words), os.fspath(place.absolute()), inspection.python_version)

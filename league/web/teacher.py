@@ -174,14 +174,15 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
             return visit.page("setup", 400, form=kept, error=visit.words.say(de, en), editions=_editions())
 
         try:
-            _league_of(form)  # so that nothing is made of a form that is not complete
             code, password = form.get("code", ""), form.get("password", "")
-            new = await visits.accounts.set_up(client_address(request), code, password, visit.now)
-            if new is None:
-                return again(*_WRONG_CODE)
-            codes = await database.write(_make_league, form, visit.now)
+            begun = await visits.accounts.set_up(
+                client_address(request), code, password, visit.now, lambda db: _make_league(db, form, visit.now)
+            )
         except RefusedError as error:
             return again(error.de, error.en)
+        if begun is None:
+            return again(*_WRONG_CODE)
+        new, codes = begun
         visits.director.wake()
         opened = await visits.open(request, "teacher", token=new.token)
         page = _sheet(opened, codes) if codes else see_other("/teacher")

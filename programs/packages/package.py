@@ -97,6 +97,8 @@ class Package:
     """The main file, relative to the folder."""
     parameters: tuple[str, ...]
     """Further parameters for the program."""
+    python_version: str = ""
+    """As in `Inspection`."""
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -118,7 +120,7 @@ def unpack_package(path: Path, folder: Path, main: str | None = None, parameters
             raise PackageError(path, inspection.red)
         _write_files(archive, folder)
     (folder / inspection.main).chmod(_MAIN_MODE)
-    return Package(path, folder, inspection.main, tuple(parameters))
+    return Package(path, folder, inspection.main, tuple(parameters), inspection.python_version)
 
 
 def _write_files(archive: PackageArchive, folder: Path) -> None:

@@ -17,7 +17,6 @@ from typing import Any
 
 import pytest
 import trio
-import trio.testing
 
 from spielleiter.cluster import worker
 from spielleiter.cluster.allocation import HOLD, MAX_FAILURES, MAX_HOLD, machine_name
@@ -49,18 +48,13 @@ from spielleiter.common.errors import ClusterError, SetupError, first_error
 from spielleiter.match import Conditions, GameRecord, prepare_match
 from spielleiter.match.plan import PlannedGame
 from spielleiter.match.verdict import Verdict
+from tests.idle_clock import jump_when_idle
 from tests.match.sample_records import absence, game
 
 FAST, SLOW = "tcp://fast:1", "tcp://slow:2"
 OVERLOADED = PairRefused("", "it is busy", is_overloaded=True)
 FAILED = PairRefused("", "disk full")
 GONE = PairRefused("", "it has ended", is_site_gone=True)
-
-
-@pytest.fixture
-def clock() -> trio.testing.MockClock:
-    """A clock that jumps only when nothing has happened for a while, since threads take part."""
-    return trio.testing.MockClock(autojump_threshold=0.005)
 
 
 def answer_to(request: PlayPair, **changes: Any) -> PairPlayed:
@@ -157,7 +151,11 @@ class Cluster:
         engine: Any = self
         some: Any = progress
         with trio.fail_after(10_000):
-            await ClusterVenue(engine, cluster, shipment, self.told.append).play(setup, games, folder, conditions, some)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(jump_when_idle)
+                venue = ClusterVenue(engine, cluster, shipment, self.told.append)
+                await venue.play(setup, games, folder, conditions, some)
+                nursery.cancel_scope.cancel()
         assert not any(self.running.values())
         assert sorted(each.game for each in self.finished) == list(range(1, 2 * pairs + 1))
         return self.finished
@@ -187,7 +185,7 @@ def playing(play: Callable[[str, PlayPair], FromSite | None], *addresses: str, *
     return cluster
 
 
-async def test_each_machine_plays_as_many_pairs_as_it_has_slots(clock: object, tmp_path: Path) -> None:
+async def test_each_machine_plays_as_many_pairs_as_it_has_slots(mock_clock: object, tmp_path: Path) -> None:
     cluster = Cluster(FAST, SLOW, slots=2)
     records = await cluster.match(tmp_path, 8)
     assert {each.machine for each in records} == {"fast", "slow"}
@@ -195,20 +193,20 @@ async def test_each_machine_plays_as_many_pairs_as_it_has_slots(clock: object, t
     assert Counter(address for address, _, _ in cluster.played) == {FAST: 4, SLOW: 4}
 
 
-async def test_no_more_pairs_are_played_than_the_user_allows(clock: object, tmp_path: Path) -> None:
+async def test_no_more_pairs_are_played_than_the_user_allows(mock_clock: object, tmp_path: Path) -> None:
     cluster = Cluster(FAST, SLOW, slots=2)
     await cluster.match(tmp_path, 4, concurrency=1)
     times = [at for _, _, at in cluster.played]
     assert all(after - before >= 2 for before, after in itertools.pairwise(times))
 
 
-async def test_workers_on_one_host_use_cores_of_their_own(clock: object, tmp_path: Path) -> None:
+async def test_workers_on_one_host_use_cores_of_their_own(mock_clock: object, tmp_path: Path) -> None:
     cluster = Cluster("tcp://pc:1", "tcp://pc:2", slots=3)
     await cluster.match(tmp_path)
     assert [request.first_core for _, request in cluster.prepared] == [0, 3]
 
 
-async def test_what_is_shipped_arrives_in_pieces(clock: object, tmp_path: Path) -> None:
+async def test_what_is_shipped_arrives_in_pieces(mock_clock: object, tmp_path: Path) -> None:
     cluster = Cluster(FAST)
     content = bytes(CHUNK + 1)
     shipment = (Shipped("/bot", "bot", content, is_folder=False), Shipped("/empty", "empty", b"", is_folder=False))
@@ -233,7 +231,7 @@ async def no_space(address: str) -> None:
     ids=["slow", "unable", "failing"],
 )
 async def test_a_machine_that_gets_no_pairs_is_named(
-    changes: dict[str, Any], told: str, clock: object, tmp_path: Path
+    changes: dict[str, Any], told: str, mock_clock: object, tmp_path: Path
 ) -> None:
     cluster = Cluster(FAST, SLOW)
     for name, value in changes.items():
@@ -253,7 +251,7 @@ async def test_a_machine_that_gets_no_pairs_is_named(
     ids=["unable", "version", "cores"],
 )
 async def test_if_no_machine_can_play_the_reasons_are_given(
-    changes: Any, problem: str, clock: object, tmp_path: Path
+    changes: Any, problem: str, mock_clock: object, tmp_path: Path
 ) -> None:
     cluster = Cluster(FAST)
     for name, value in changes.items():
@@ -266,7 +264,9 @@ async def test_if_no_machine_can_play_the_reasons_are_given(
     assert problem in str(error)
 
 
-async def test_a_program_that_does_not_start_on_one_machine_loses_nothing_there(clock: object, tmp_path: Path) -> None:
+async def test_a_program_that_does_not_start_on_one_machine_loses_nothing_there(
+    mock_clock: object, tmp_path: Path
+) -> None:
     cluster = playing(
         lambda address, request: answer_to(request, verdict=Verdict.NO_START) if address == SLOW else None, FAST, SLOW
     )
@@ -276,7 +276,7 @@ async def test_a_program_that_does_not_start_on_one_machine_loses_nothing_there(
     assert text.startswith("slow gets no pairs: first does not start (")
 
 
-async def test_a_lost_connection_makes_no_match_hopeless(clock: object, tmp_path: Path) -> None:
+async def test_a_lost_connection_makes_no_match_hopeless(mock_clock: object, tmp_path: Path) -> None:
     """The program does not start on the only machine whose connection is not lost."""
 
     def play(address: str, request: PlayPair) -> FromSite | None:
@@ -291,20 +291,20 @@ async def test_a_lost_connection_makes_no_match_hopeless(clock: object, tmp_path
     assert {(each.machine, each.verdict) for each in records} == {("fast", Verdict.REGULAR)}
 
 
-async def test_a_program_that_starts_nowhere_loses_the_first_pair(clock: object, tmp_path: Path) -> None:
+async def test_a_program_that_starts_nowhere_loses_the_first_pair(mock_clock: object, tmp_path: Path) -> None:
     cluster = playing(lambda _, request: answer_to(request, verdict=Verdict.NO_START), FAST, SLOW)
     records = await cluster.match(tmp_path, 1)
     assert [each.verdict for each in records] == [Verdict.NO_START] * 2
 
 
-async def test_a_program_that_has_started_on_a_machine_may_fail_there_later(clock: object, tmp_path: Path) -> None:
+async def test_a_program_that_has_started_on_a_machine_may_fail_there_later(mock_clock: object, tmp_path: Path) -> None:
     cluster = playing(lambda _, request: answer_to(request, verdict=Verdict.NO_START) if request.pair == 3 else None)
     records = await cluster.match(tmp_path)
     assert [each.pair for each in records if each.verdict == Verdict.NO_START] == [3, 3]
     assert cluster.told == []
 
 
-async def test_a_busy_machine_gets_no_pairs_for_a_growing_while(clock: object, tmp_path: Path) -> None:
+async def test_a_busy_machine_gets_no_pairs_for_a_growing_while(mock_clock: object, tmp_path: Path) -> None:
     cluster = playing(lambda _, __: OVERLOADED if len(cluster.played) <= 6 else None)
     await cluster.match(tmp_path, 1)
     times = [at for _, _, at in cluster.played]
@@ -320,7 +320,7 @@ async def test_a_busy_machine_gets_no_pairs_for_a_growing_while(clock: object, t
     ids=["refused", "records of other games", "no answer"],
 )
 async def test_a_machine_that_fails_repeatedly_gets_no_more_pairs(
-    answer: FromSite, clock: object, tmp_path: Path
+    answer: FromSite, mock_clock: object, tmp_path: Path
 ) -> None:
     cluster = playing(lambda address, _: answer if address == SLOW else None, FAST, SLOW)
     records = await cluster.match(tmp_path, 12)
@@ -330,7 +330,7 @@ async def test_a_machine_that_fails_repeatedly_gets_no_more_pairs(
     assert text.startswith("slow gets no more pairs: ")
 
 
-async def test_a_lost_site_is_opened_again_but_not_for_ever(clock: object, tmp_path: Path) -> None:
+async def test_a_lost_site_is_opened_again_but_not_for_ever(mock_clock: object, tmp_path: Path) -> None:
     cluster = playing(lambda address, _: GONE if address == SLOW else None, FAST, SLOW)
     await cluster.match(tmp_path, 20)
     assert Counter(address for address, _ in cluster.prepared) == {FAST: 1, SLOW: 1 + MAX_REOPENINGS}
@@ -340,7 +340,7 @@ async def test_a_lost_site_is_opened_again_but_not_for_ever(clock: object, tmp_p
     ]
 
 
-async def test_a_site_that_ends_while_it_is_prepared_is_opened_again(clock: object, tmp_path: Path) -> None:
+async def test_a_site_that_ends_while_it_is_prepared_is_opened_again(mock_clock: object, tmp_path: Path) -> None:
     cluster = Cluster(FAST)
     opened = []
 
@@ -358,7 +358,7 @@ async def test_a_site_that_ends_while_it_is_prepared_is_opened_again(clock: obje
     assert cluster.told == [f"{FAST} is prepared again: it has ended"]
 
 
-async def test_after_a_lost_connection_the_machines_are_prepared_again(clock: object, tmp_path: Path) -> None:
+async def test_after_a_lost_connection_the_machines_are_prepared_again(mock_clock: object, tmp_path: Path) -> None:
     cluster = Cluster(FAST)
     usual = cluster.play
 
@@ -374,7 +374,7 @@ async def test_after_a_lost_connection_the_machines_are_prepared_again(clock: ob
     assert cluster.told == []
 
 
-async def test_a_pair_is_kept_if_its_machine_leaves_as_the_answer_arrives(clock: object, tmp_path: Path) -> None:
+async def test_a_pair_is_kept_if_its_machine_leaves_as_the_answer_arrives(mock_clock: object, tmp_path: Path) -> None:
     cluster = Cluster(FAST)
 
     async def leave(_address: str, request: PlayPair) -> FromSite:
@@ -389,7 +389,9 @@ async def test_a_pair_is_kept_if_its_machine_leaves_as_the_answer_arrives(clock:
 
 
 @pytest.mark.parametrize("error", [ClusterError("there is no connection"), OSError(), TaskLostError()], ids=repr)
-async def test_a_scheduler_that_is_gone_is_no_fault_of_a_pair(error: Exception, clock: object, tmp_path: Path) -> None:
+async def test_a_scheduler_that_is_gone_is_no_fault_of_a_pair(
+    error: Exception, mock_clock: object, tmp_path: Path
+) -> None:
     errors = iter([error] * (MAX_LOSSES + 1))
 
     def fail(_address: str, _request: PlayPair) -> None:
@@ -399,7 +401,7 @@ async def test_a_scheduler_that_is_gone_is_no_fault_of_a_pair(error: Exception, 
     await playing(fail).match(tmp_path, 1)
 
 
-async def test_a_pair_that_no_worker_survives_ends_the_match(clock: object, tmp_path: Path) -> None:
+async def test_a_pair_that_no_worker_survives_ends_the_match(mock_clock: object, tmp_path: Path) -> None:
     def fail(_address: str, _request: PlayPair) -> FromSite:
         raise ValueError("a worker fails")
 
@@ -411,7 +413,7 @@ async def test_a_pair_that_no_worker_survives_ends_the_match(clock: object, tmp_
 
 
 @pytest.mark.parametrize("is_reached", [True, False])
-async def test_without_workers_the_match_is_interrupted(is_reached: bool, clock: object, tmp_path: Path) -> None:
+async def test_without_workers_the_match_is_interrupted(is_reached: bool, mock_clock: object, tmp_path: Path) -> None:
     cluster = Cluster()
 
     async def fail() -> dict[str, str]:
@@ -427,7 +429,7 @@ async def test_without_workers_the_match_is_interrupted(is_reached: bool, clock:
     assert str(first_error(caught.value)).startswith(f"{problem} for 120 s; start `dask worker`")
 
 
-async def test_a_match_at_another_server_is_refused(clock: object, tmp_path: Path) -> None:
+async def test_a_match_at_another_server_is_refused(mock_clock: object, tmp_path: Path) -> None:
     setup: Any = SimpleNamespace(server="localhost:13050")
     venue: Any = ClusterVenue(Any, Any, (), print)  # type: ignore[arg-type]
     with pytest.raises(SetupError, match="expected no other server"):
@@ -435,7 +437,7 @@ async def test_a_match_at_another_server_is_refused(clock: object, tmp_path: Pat
 
 
 @pytest.mark.parametrize("seed", range(8))
-async def test_every_pair_is_kept_once_whatever_happens(seed: int, clock: object, tmp_path: Path) -> None:
+async def test_every_pair_is_kept_once_whatever_happens(seed: int, mock_clock: object, tmp_path: Path) -> None:
     rng = random.Random(seed)
     cluster = Cluster(*(f"tcp://pc{number}:1" for number in range(3)), slots=2)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import trio
 import trio.testing
+from sqlalchemy import Connection
 
 from spielleiter.league.accounts import (
     IDLE_SECONDS,
@@ -20,6 +21,7 @@ from spielleiter.league.accounts import (
 )
 from spielleiter.league.codes import ALPHABET, new_code
 from spielleiter.league.errors import RefusedError
+from spielleiter.league.settings import load_settings
 from spielleiter.league.teams import remove_team, renew_code
 from tests.league.leagues import NOON, League
 
@@ -75,13 +77,20 @@ async def test_the_first_password_needs_the_code_from_the_terminal(
     assert await accounts.log_in_teacher("10.0.0.1", "", NOON) is None
     code = league(new_setup_code)
     assert code is not None
-    assert await accounts.set_up("10.0.0.1", new_code().text, PASSWORD, NOON) is None
+    assert await accounts.set_up("10.0.0.1", new_code().text, PASSWORD, NOON, load_settings) is None
     with pytest.raises(RefusedError):
-        await accounts.set_up("10.0.0.1", code, "kurz", NOON)
-    new = await accounts.set_up("10.0.0.1", code, PASSWORD, NOON)
-    assert new is not None
+        await accounts.set_up("10.0.0.1", code, "kurz", NOON, load_settings)
+
+    def fail(_db: Connection) -> None:
+        raise RefusedError("name-taken", "Den Namen gibt es schon.", "The name is taken.")
+
+    with pytest.raises(RefusedError):
+        await accounts.set_up("10.0.0.1", code, PASSWORD, NOON, fail)
+    begun = await accounts.set_up("10.0.0.1", code, PASSWORD, NOON, load_settings)
+    assert begun is not None
+    new = begun[0]
     assert new.session.role == "teacher"
-    assert await accounts.set_up("10.0.0.1", code, "ein anderes passwort", NOON) is None
+    assert await accounts.set_up("10.0.0.1", code, "ein anderes passwort", NOON, load_settings) is None
     assert league(new_setup_code) is None
     assert await accounts.log_in_teacher("10.0.0.1", PASSWORD, NOON) is not None
     assert await accounts.log_in_teacher("10.0.0.1", PASSWORD + " ", NOON) is None
@@ -92,8 +101,9 @@ async def test_another_password_ends_the_sessions_with_the_old_one(
 ) -> None:
     code = league(new_setup_code)
     assert code is not None
-    old = await accounts.set_up("10.0.0.1", code, PASSWORD, NOON)
-    assert old is not None
+    begun = await accounts.set_up("10.0.0.1", code, PASSWORD, NOON, load_settings)
+    assert begun is not None
+    old = begun[0]
     assert await accounts.change_password("10.0.0.1", "falsch geraten", "neues passwort", NOON) is None
     new = await accounts.change_password("10.0.0.1", PASSWORD, "neues passwort", NOON)
     assert new is not None

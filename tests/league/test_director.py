@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import random
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import MockClock
 
 from spielleiter.league import challenges, games, stages, teams, versions
 from spielleiter.league.arena_client import NotPlayedError
 from spielleiter.league.arena_messages import ArenaReady, GamePlayed
-from spielleiter.league.check_messages import Checked, StartCheck
+from spielleiter.league.check_messages import Checked, FindNeeds, StartCheck, StartUnpacking, Unpacked
 from spielleiter.league.checks import NotCheckedError
 from spielleiter.league.database import Database
 from spielleiter.league.director import SHORT_ATTEMPTS, Director, pause_if_faulty
@@ -26,13 +24,14 @@ from spielleiter.league.gate_client import ConnectedHelper, PairLostError, Remot
 from spielleiter.league.gate_messages import AllowedHelper
 from spielleiter.league.helpers import add_helper, list_helpers, revoke_helper
 from spielleiter.league.model import Fault, PlayedGame, Version
-from spielleiter.league.package_needs import Machine
+from spielleiter.league.package_needs import Machine, PackageNeeds, package_needs
 from spielleiter.league.settings import Anchor, change_settings, load_settings
 from spielleiter.match.plan import Entrant, ProgramTimeouts
 from spielleiter.match.records import GameRecord
 from spielleiter.match.verdict import Verdict
 from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE
 from tests.contest.packages import make_package
+from tests.idle_clock import jump_when_idle
 from tests.league.leagues import NOON, League
 from tests.match.sample_records import fault, game
 
@@ -108,43 +107,18 @@ class PlantedChecks:
         return result
 
 
-async def jump_when_idle(clock: MockClock) -> None:
-    """Let `clock` jump to the next deadline whenever all tasks wait, and none of them for a thread.
-
-    The database works in threads. The automatic jump of the clock does not wait for them.
-    """
-    while True:
-        await wait_all_tasks_blocked()
-        seconds = trio.lowlevel.current_statistics().seconds_to_next_deadline
-        if any(map(waits_for_thread, all_tasks())) or seconds == math.inf:
-            await trio.to_thread.run_sync(time.sleep, 0.001)
-        else:
-            clock.jump(max(seconds, 0.0))
-
-
-def all_tasks() -> Iterator[trio.lowlevel.Task]:
-    tasks = [trio.lowlevel.current_root_task()]
-    while tasks:
-        if (task := tasks.pop()) is not None:
-            yield task
-            tasks += [child for nursery in task.child_nurseries for child in nursery.child_tasks]
-
-
-def waits_for_thread(task: trio.lowlevel.Task) -> bool:
-    return any(frame.f_code.co_name == "to_thread_run_sync" for frame, _ in task.iter_await_frames())
-
-
 class Planted:
     """A league with a director."""
 
-    def __init__(self, league: League, folder: Path, clock: MockClock) -> None:
-        self.clock = clock
+    def __init__(self, league: League, folder: Path) -> None:
         self.league = league
         self.folder = folder
         self.arena = PlantedArena()
         self.checks = PlantedChecks()
         self.gate: PlantedGate | None = None
         self.bugs: list[BaseException] = []
+        self.unpacked: list[StartUnpacking] = []
+        self.failed_unpackings = 0
         self.package = make_package(folder / "player.zip").read_bytes()
         self._packages = 0
 
@@ -160,6 +134,21 @@ class Planted:
             found.append(self.league(versions.finish_check, version.id, None, NOON))
         return found
 
+    async def unpack(self, start: StartUnpacking) -> Unpacked:
+        await trio.sleep(1)
+        if self.failed_unpackings:
+            self.failed_unpackings -= 1
+            raise NotCheckedError("unpacking has taken more than 120 s", is_machines_fault=False)
+        self.unpacked.append(start)
+        return Unpacked(f"{start.folder}/start.sh", "")
+
+    async def find_needs(self, start: FindNeeds) -> PackageNeeds:
+        await trio.sleep(1)
+        if self.failed_unpackings:
+            self.failed_unpackings -= 1
+            raise NotCheckedError("no memory", is_machines_fault=True)
+        return package_needs(Path(start.path), start.main)
+
     @asynccontextmanager
     async def directed(self, database: Database | None = None) -> AsyncIterator[Director]:
         director = Director(
@@ -170,13 +159,15 @@ class Planted:
             chance=random.Random(4),
             gate=self.gate,
             check=self.checks,
+            unpack=self.unpack,
+            needs=self.find_needs,
             report_bug=self.bugs.append,
         )
         with trio.fail_after(100_000):
             async with trio.open_nursery() as nursery:
                 director.note_arena("")
                 nursery.start_soon(director.run)
-                nursery.start_soon(jump_when_idle, self.clock)
+                nursery.start_soon(jump_when_idle)
                 yield director
                 nursery.cancel_scope.cancel()
         assert not self.bugs
@@ -197,8 +188,8 @@ async def _ignore(_frame: bytes) -> None: ...
 
 
 @pytest.fixture
-def planted(league: League, tmp_path: Path, mock_clock: MockClock) -> Planted:
-    return Planted(league, tmp_path / "league", mock_clock)
+def planted(league: League, tmp_path: Path) -> Planted:
+    return Planted(league, tmp_path / "league")
 
 
 # -- which pairs are played -------------------------------------------------------------------------------------------
@@ -279,6 +270,16 @@ async def test_pair_that_the_machine_failed_is_played_again(planted: Planted, mo
         await planted.until(director, lambda: director.problem == "")
     found = planted.league(games.list_games)
     assert len(found) == len({(each.pair_id, each.number) for each in found})
+
+
+async def test_package_is_unpacked_once_and_again_after_a_failure(planted: Planted, mock_clock: MockClock) -> None:
+    planted.add("A", "B", "C")
+    planted.failed_unpackings = 2
+    await planted.play(6)
+    assert len(planted.unpacked) == 3
+    assert planted.failed_unpackings == 0
+    folders = {entrant.cwd for _, _, pair in planted.arena.orders for entrant in pair}
+    assert folders == {start.folder for start in planted.unpacked}
 
 
 async def test_pairs_that_the_machine_fails_again_and_again_do_not_pile_up(

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import pytest
 import trio
 
+from spielleiter.league.accounts import new_setup_code
 from spielleiter.league.games import list_games, list_pairs
 from spielleiter.league.helpers import list_helpers
 from spielleiter.league.model import Fault, RatingOfDay, Version
@@ -66,6 +67,17 @@ async def test_a_mistake_in_the_first_form_keeps_what_was_typed(pages: Pages) ->
     form = {"code": "x", "password": "short", "name": "Liga <1>", "edition": "piranhas-2026", "names": "Ada\nAda"}
     answer = await pages.visitor().post("/setup", form)
     assert (answer.status, b"Liga &lt;1&gt;" in answer.body, b"Ada\nAda" in answer.body) == (400, True, True)
+
+
+async def test_a_name_that_is_there_twice_leaves_the_league_as_it_was(pages: Pages) -> None:
+    somebody = pages.visitor()
+    form = {"code": pages.league(new_setup_code), "password": PASSWORD, "name": "Mine", "edition": "blokus-2027"}
+    refused = await somebody.post("/setup", {**form, "names": "Ada\nGrace\nAda"})
+    assert (refused.status, "„Ada“" in text_of(refused)) == (400, True)
+    assert not pages.league(load_settings).teacher_password_hash
+    sheet = await somebody.post("/setup", {**form, "names": "Ada\nGrace"})
+    assert (sheet.status, pages.league(load_settings).name) == (200, "Mine")
+    assert (await somebody.get("/teacher")).status == 200
 
 
 async def test_the_teacher_logs_in_again_and_changes_the_password(pages: Pages) -> None:
