@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 
 from spielleiter.league.accounts import new_setup_code
 from spielleiter.league.model import Fault, RatingOfDay
@@ -145,6 +145,39 @@ def test_the_first_quarter_of_an_hour(served: ServedLeague, visit: Callable[...,
     expect(page.locator(".verdict")).to_have_text("Abgelehnt.")
     expect(page.locator(".error")).to_contain_text("packe es mit ein")
     look(pupil, "refused")
+
+
+def test_an_upload_whose_answer_is_lost_is_sent_again_and_is_one_version(
+    served: ServedLeague, visit: Callable[..., Visit], tmp_path: Path
+) -> None:
+    league = served.league
+    league.add_team(NAMES[0])
+    league(lambda db: change_settings(db, name="Liga der 10b", edition="blokus-2027", teacher_password_hash="none"))
+    pupil = visit()
+    page = pupil.open("login")
+    page.get_by_label("Code vom Zettel").fill(league.codes[NAMES[0]])
+    page.get_by_role("button", name="Anmelden").first.click()
+    page.get_by_role("link", name="Hochladen", exact=True).click()
+    lost: list[str] = []
+
+    def lose_the_first_answer(route: Route) -> None:
+        answer = route.fetch()
+        if lost:
+            route.fulfill(response=answer)
+        else:
+            lost.append(answer.text())
+            route.abort()
+
+    page.route("**/upload?*", lose_the_first_answer)
+    (tmp_path / "bot.zip").write_bytes(b"PK")
+    page.locator("input[type=file]").set_input_files(tmp_path / "bot.zip")
+    page.get_by_role("button", name="Hochladen").click()
+    expect(page.locator(".verdict")).to_contain_text("Platz 1 in der Schlange")
+    assert len(lost) == 1
+    [problem] = pupil.problems  # the browser's own line about the lost answer
+    assert "ERR_FAILED" in problem
+    pupil.problems.clear()
+    assert len(league(list_versions, 1)) == 1
 
 
 def test_pages_of_a_league_that_has_played(served: ServedLeague, visit: Callable[..., Visit]) -> None:

@@ -190,6 +190,36 @@ async def test_the_command_uploads_with_a_code_and_asks_with_the_token(pages: Pa
     assert (await command.request("POST", "/api/upload?name=bot.zip", wrong, b"PK")).status == 401
 
 
+async def test_commands_end_no_session_of_a_browser_and_may_do_nothing_else(pages: Pages) -> None:
+    await pages.set_up()
+    team = await pages.team("Ada")
+    headers = {"content-type": "application/octet-stream", "authorization": f"Bearer {pages.league.codes['Ada']}"}
+    command = pages.visitor()
+    pages.league(change_settings, uploads_per_hour=100)
+    answers = [
+        await command.request("POST", "/api/upload?name=bot.zip", headers, b"PK%d" % number) for number in range(25)
+    ]
+    assert (await team.get("/upload")).status == 200
+    (cookie,) = team.cookies
+    thief = pages.visitor()
+    thief.cookies[cookie] = answers[-1].json["token"]
+    assert (await thief.get("/upload")).status == 403
+    assert (await thief.get("/")).status == 403
+    with_cookie = {"authorization": f"Bearer {team.cookies[cookie]}"}
+    assert (await command.request("GET", "/api/versions/1", with_cookie)).status == 401
+
+
+async def test_a_page_that_sends_an_upload_again_makes_one_version(pages: Pages) -> None:
+    await pages.set_up()
+    team = await pages.team("Ada")
+    pages.league(change_settings, uploads_per_hour=1)
+    await team.get("/upload")
+    headers = {"content-type": "application/octet-stream", "x-form-token": team.token, "idempotency-key": "k1"}
+    first, again = [await team.request("PUT", "/upload?name=bot.zip", headers, b"PK") for _ in range(2)]
+    assert (first.status, again.status, again.json["version"]["id"]) == (201, 201, first.json["version"]["id"])
+    assert len(pages.league(list_versions, 1)) == 1
+
+
 async def test_an_upload_that_is_sent_again_is_one_version(pages: Pages) -> None:
     await pages.set_up()
     pages.league(change_settings, uploads_per_hour=1)
