@@ -262,6 +262,40 @@ async def played(pages: Pages) -> tuple[Visitor, Visitor, Visitor, list[Version]
     return teacher, ada, grace, versions
 
 
+@pytest.mark.parametrize(
+    ("content", "shown", "hidden", "is_cut"),
+    [
+        (b"first\nlast\n", "first", "", False),
+        (b"first\n" + b"again\n" * 300 + b"last\n", "again", "first", True),
+        (b"first\n" + b"x" * 50_000 + b"\nlast\n", "last", "xxx", True),
+        (b"first" + b"x" * 50_000 + b"last", "last", "first", True),
+    ],
+    ids=["short", "many lines", "long line", "one line"],
+)
+async def test_the_end_of_long_output_is_shown_with_a_link_to_all_of_it(
+    pages: Pages, content: bytes, shown: str, hidden: str, *, is_cut: bool
+) -> None:
+    await pages.set_up()
+    ada = await pages.team("Ada")
+    pages.league.add_team("Grace")
+    pair = pages.league.open_pair(pages.league.accept(1), pages.league.accept(2))
+    game = pages.league.play(pair, 1, 0, stderr1=content + b"\x1b[2J")
+    answer = await ada.get(f"/games/{game}")
+    page = answer.body.decode()
+    assert len(page) < 40_000
+    assert shown in page
+    assert "last" in page
+    assert not hidden or hidden not in page
+    link = f"/games/{game}/stderr/1"
+    assert (link in page) is is_cut
+    whole = await ada.get(link)
+    assert whole.body == content + rb"\x1b[2J"
+    assert whole.headers["content-type"] == "text/plain; charset=utf-8"
+    assert whole.headers["content-disposition"] == f'attachment; filename="stderr-{game}-1.txt"'
+    assert whole.headers["content-security-policy"] == "default-src 'none'; sandbox"
+    assert whole.headers["x-content-type-options"] == "nosniff"
+
+
 async def test_table_games_and_team_pages_show_what_was_played(pages: Pages) -> None:
     teacher, ada, grace, _ = await played(pages)
     table = text_of(await ada.get("/"))
