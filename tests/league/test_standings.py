@@ -48,10 +48,9 @@ def test_challenges_count_for_nothing(league: League) -> None:
     first, second = league.accept(league.add_team("Hasen")), league.accept(league.add_team("Igel"))
     league.play_pair(first, second, 0, 1)
     before = table_of(league)
-    for _ in range(20):
-        pair = league.open_pair(first, second, "challenge")
-        league.play(pair, 1, 0)
-        league.play(pair, 2, 0)
+    pair = league.open_pair(first, second, "challenge")
+    league.play(pair, 1, 0)
+    league.play(pair, 2, 0)
     again = league(repeat_pair, pair.id, NOON)
     league.play(again, 1, 0)
     league.play(again, 2, 0)
