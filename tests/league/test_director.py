@@ -52,6 +52,8 @@ class PlantedArena:
         self.most = 1_000
         """The number of pairs after which it lets all others wait."""
         self.orders: list[tuple[int, tuple[int, ...], tuple[Entrant, Entrant]]] = []
+        self.slow: set[int] = set()
+        """The pairs that take a day."""
         self.at_once = self.most_at_once = 0
         self.is_idle = trio.Event()
         """Set once `most` pairs were played, and no other one."""
@@ -74,7 +76,7 @@ class PlantedArena:
         self.most_at_once = max(self.most_at_once, self.at_once)
         self.orders.append((pair, tuple(numbers), entrants))
         try:
-            await trio.sleep(1)
+            await trio.sleep(86_400 if pair in self.slow else 1)
             for number in numbers:
                 if self.errors:
                     raise self.errors.pop(0)
@@ -510,6 +512,22 @@ async def test_team_may_keep_its_programs_on_this_machine(
     async with planted.directed():
         await trio.sleep(30)
     assert not planted.arena.orders
+
+
+async def test_pc_plays_while_a_pair_waits_for_this_machine(
+    planted: Planted, mock_clock: MockClock, gate: PlantedGate
+) -> None:
+    planted.arena = PlantedArena(most_pairs=1)
+    *_, waiting, blocking = helped(planted, "A", "B", "C", "D")
+    for version in (waiting, blocking):
+        assert version.team_id is not None
+        planted.league(teams.set_allows_helpers, version.team_id, False, NOON, by="team")
+    slow = planted.league.open_pair(waiting, blocking)
+    planted.league.open_pair(waiting, blocking)
+    planted.arena.slow = {slow.id}
+    async with planted.directed() as director:
+        await planted.until(director, lambda: len(planted.league(games.list_games)) >= 6)
+    assert {each.machine1 for each in planted.league(games.list_games)} == {"pc-1"}
 
 
 async def test_revoked_machine_may_help_no_more(planted: Planted, mock_clock: MockClock, gate: PlantedGate) -> None:
