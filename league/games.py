@@ -140,8 +140,8 @@ def repeat_pair(db: Connection, pair_id: int, now: float) -> Pair:
     """Void a pair and open another one in its place, with the same seed."""
     old = get_pair(db, pair_id)
     void_pair(db, pair_id, now)
-    # in the final it takes the old one's place in its round
-    purpose: Purpose = "final" if old.purpose == "final" else "repeat"
+    # in the final it takes the old one's place in its round, and a challenge still counts for nothing
+    purpose: Purpose = "repeat" if old.purpose == "league" else old.purpose
     log.note(db, log.TEACHER, "repeat-pair", now, str(pair_id))
     return open_pair(
         db,
@@ -201,7 +201,8 @@ _OF_SINGLE: Final = ("s0", "s1", "s2")
 
 def _counts(pair: Pair, games: Iterable[Any]) -> Mapping[str, int]:
     """What a pair with these games adds to the results of its pairing, by column."""
-    if pair.purpose == "check" or pair.state == "void":
+    # the teams choose whom they challenge: that would let them choose their points, and agree on results
+    if pair.purpose in {"check", "challenge"} or pair.state == "void":
         return {}
     found: Counter[str] = Counter()
     halves = []
