@@ -27,6 +27,7 @@ import psutil
 from sqlalchemy import Connection, text
 from sqlalchemy.dialects.sqlite import insert
 
+from benchmarks.league_ratings import draw_game
 from spielleiter.league import schema
 from spielleiter.league.backup import write_backup
 from spielleiter.league.database import Database, open_database
@@ -42,7 +43,6 @@ from spielleiter.league.versions import add_upload, finish_check, list_versions,
 BEGIN: Final = 1_800_000_000.0
 WEEK: Final = 7 * 86_400.0
 ANCHORS: Final = (Anchor("builtin:random", 0.0), Anchor("builtin:greedy", 400.0))
-DRAWS: Final = 0.06
 FAULTS: Final = 0.01
 REPLAY_BYTES: Final = 5_000
 STDERR_BYTES: Final = 800
@@ -139,8 +139,8 @@ class Week:
     def result(self, pair_id: int, number: int, first: Version, second: Version) -> PlayedGame:
         """Draw the result of a game."""
         chance = self.chance
-        expected = 1 / (1 + 10 ** ((self.strengths[second.id] - self.strengths[first.id]) / 400))
-        winner = None if chance.random() < DRAWS else int(chance.random() >= expected)
+        half = draw_game(self.strengths[first.id] - self.strengths[second.id], chance)
+        winner = None if half == 1 else int(half == 0)
         has_fault = winner is not None and chance.random() < FAULTS
         return PlayedGame(
             pair_id=pair_id,

@@ -16,8 +16,8 @@ import os
 import random
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Concatenate, Final, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
@@ -73,6 +73,12 @@ ROUTINE_INTERVAL: Final = 30.0
 """Seconds between two looks at the dates, and two entries in the history of ratings."""
 SHORT_ATTEMPTS: Final = 3
 """How often a short check is begun before the version is refused because of it."""
+CHECKS_AT_ONCE: Final = 2
+"""How many short checks run at a time: a program that never joins delays no other upload."""
+CHECKS_PLACES: Final = 2
+"""The places that a short check takes: it plays, too, and somebody waits for it."""
+VERSIONS_SHARE: Final = 0.25
+"""The share of all places that one version may take; two in any case."""
 CALM_PAIRS: Final = 20
 """After this many pairs without an overload, one more is played at a time."""
 
@@ -199,7 +205,9 @@ class Director:
         self._table_wanted = trio.Event()
         self._most_pairs = 0
         self._calm_pairs = 0
-        self._checks = 0
+        self._checking: dict[int, Version] = {}
+        """The versions whose short checks are running, in the order in which they began."""
+        self._waiting: list[Version] = []
         self._check_seconds = _UPLOAD_SECONDS
         self._doing: dict[int, str] = {}
         self._attempts: Counter[int] = Counter()
@@ -330,36 +338,45 @@ class Director:
     # -- checks -----------------------------------------------------------------------------------------------------
 
     async def _check_uploads(self) -> None:
-        """Carry out the short checks, one after the other."""
-        while True:
-            woken = self._woken
-            settings = await self._read(load_settings)
-            waiting = await self._read(versions.waiting_versions)
-            self._show_queue(waiting)
-            version = next((each for each in waiting if self._is_due(-each.id)), None)
-            if version is None or not self._may_run_uploads(settings):
-                await self._wait(woken)
-                continue
-            if await self._change(versions.begin_check, version.id):
-                await self._check_shortly(version, settings, waiting)
+        """Carry out the short checks, CHECKS_AT_ONCE at a time."""
+        async with trio.open_nursery() as nursery:
+            while True:
+                woken = self._woken
+                settings = await self._read(load_settings)
+                self._waiting = await self._read(versions.waiting_versions)
+                self._show_queue()
+                version = next((each for each in self._waiting if self._is_due(-each.id)), None)
+                if version is None or len(self._checking) == CHECKS_AT_ONCE or not self._may_run_uploads(settings):
+                    await self._wait(woken)
+                elif await self._change(versions.begin_check, version.id):
+                    self._checking[version.id] = version
+                    nursery.start_soon(self._check_shortly, version, settings)
 
-    def _show_queue(self, waiting: list[Version]) -> None:
+    def _show_queue(self) -> None:
+        order = [*self._checking, *(each.id for each in self._waiting if each.id not in self._checking)]
         self.queue = tuple(
-            QueuedCheck(version.id, self._check_seconds * place, self._doing.get(version.id, ""))
-            for place, version in enumerate(waiting, 1)
+            QueuedCheck(each, self._check_seconds * (1 + place // CHECKS_AT_ONCE), self._doing.get(each, ""))
+            for place, each in enumerate(order)
         )
         self.changed.publish()
 
-    async def _check_shortly(self, version: Version, settings: LeagueSettings, waiting: list[Version]) -> None:
+    async def _check_shortly(self, version: Version, settings: LeagueSettings) -> None:
+        """Carry out a short check, which is in `_checking` until its verdict is recorded."""
+        try:
+            await self._decide(version, settings)
+        finally:
+            del self._checking[version.id]
+            self._doing.pop(version.id, None)
+            self.wake()
+
+    async def _decide(self, version: Version, settings: LeagueSettings) -> None:
         began = trio.current_time()
-        order = [version, *(each for each in waiting if each.id != version.id)]
 
         def tell(text: str) -> None:
-            self._doing = {version.id: text}
-            self._show_queue(order)
+            self._doing[version.id] = text
+            self._show_queue()
 
         tell("starting")
-        self._checks += 1
         try:
             with trio.fail_after(SHORT_TIMEOUT):
                 checked = await self._check(await self._start_of("short", version, settings), tell)
@@ -379,13 +396,9 @@ class Director:
         else:
             fault = checked.fault
             self._check_seconds += 0.3 * (trio.current_time() - began - self._check_seconds)
-        finally:
-            self._checks -= 1
-            self._doing = {}
         self._attempts.pop(version.id, None)
         self._retry.pop(-version.id, None)
         await self._change(versions.finish_check, version.id, fault, self._now())
-        self.wake()
 
     async def _check_fully(self) -> None:
         """Carry out the full checks, one after the other, while no upload waits."""
@@ -459,72 +472,106 @@ class Director:
 
     async def _start_pair(self, nursery: trio.Nursery, settings: LeagueSettings) -> bool:
         """Start the next pair, if there is one and a place for it."""
-        has_place = len(self._playing) - len(self._away) < self._places(settings)
+        places = self._places(settings)
+        left = places - len(self._playing) + len(self._away)
+        has_place = left > 0
         if settings.is_paused or settings.stage == "over" or self._arena.ready is None:
             return False
-        if not has_place and not any(self._free_places(helper) > 0 for helper in self._helpers()):
+        free = sorted(
+            (helper for helper in self._helpers() if self._free_places(helper) > 0), key=self._free_places, reverse=True
+        )
+        if not has_place and not free:
             return False
-        pair = await self._next_pair(settings)
-        if pair is None:
+        if not self.standings.rows:
+            await self.refresh_table()
+        able = {version.id: version for version in await self._read(versions.playing_versions)}
+        willing = {team.id for team in await self._read(teams.list_teams) if free and team.allows_helpers}
+        # a pair that has to wait for this machine keeps no other one from a PC that is free
+        for pair in await self._waiting_pairs(able, settings):
+            try:
+                place = await self._place_elsewhere((able[pair.first], able[pair.second]), free, willing)
+            except (MissingPackageError, NotCheckedError, OSError) as error:
+                self._tell_failure(str(error))
+                self._postpone(pair.id)
+                continue
+            if place is not None or has_place:
+                self._begin(pair, place, nursery, settings)
+                return True
+        if settings.stage == "final":
             return False
-        try:
-            place = await self._place_elsewhere(pair)
-        except (MissingPackageError, NotCheckedError, OSError) as error:
-            self._tell_failure(str(error))
-            self._postpone(pair.id)
-            return True
-        if place is None and not has_place:
-            return False
+        # the last place is kept for the version that is being checked, which others would make wait for a whole pair
+        is_kept = left == 1 and places > 2 and bool(self._checking)
+        if has_place and await self._open_pair(list(able.values()), settings, only_new=is_kept):
+            return True  # it is started the next time
+        for helper in free:
+            with suppress(MissingPackageError, NotCheckedError, OSError):  # gone meanwhile, or no memory or disk for it
+                if await self._open_pair(await self._runnable_by(helper, able.values(), willing), settings):
+                    return True
+        return False
+
+    def _begin(self, pair: Pair, place: _Place | None, nursery: trio.Nursery, settings: LeagueSettings) -> None:
         self._playing[pair.id] = pair
         if place is not None:
             self._away[pair.id] = place.helper.id
         nursery.start_soon(self._play, pair, place, settings)
-        return True
 
     def _places(self, settings: LeagueSettings) -> int:
         """How many pairs may be played at a time now on this machine."""
         if not self._may_run_uploads(settings):
             return 0
         most = self._most_pairs if settings.most_games_at_once is None else settings.most_games_at_once
-        return max(1, min(most, self._most_pairs) - self._checks)  # a check plays, too
+        return max(1, min(most, self._most_pairs) - CHECKS_PLACES * len(self._checking))
 
-    async def _next_pair(self, settings: LeagueSettings) -> Pair | None:
-        """Return the pair that is played next, which is open in the database."""
-        if not self.standings.rows:
-            await self.refresh_table()
-        playing = await self._read(versions.playing_versions)
-        able = {version.id for version in playing}
+    async def _waiting_pairs(self, able: Mapping[int, Version], settings: LeagueSettings) -> list[Pair]:
+        """Return the pairs that are open in the database and may be played now, the most urgent one first."""
 
-        def next_of(opened: Sequence[Pair]) -> Pair | None:
+        def waiting_of(opened: Sequence[Pair]) -> list[Pair]:
             waiting = [
                 pair
                 for pair in opened
-                if pair.id not in self._playing and {pair.first, pair.second} <= able and self._is_due(pair.id)
+                if pair.id not in self._playing and {pair.first, pair.second} <= able.keys() and self._is_due(pair.id)
             ]
-            return min(waiting, key=lambda pair: (_URGENCY.index(pair.purpose), pair.id), default=None)
+            return sorted(waiting, key=lambda pair: (_URGENCY.index(pair.purpose), pair.id))
 
-        opened = await self._read(games.list_pairs, state="open")
-        if (found := next_of(opened)) is not None:
-            return found
-        if settings.stage == "final":
-            if await self._change(stages.continue_final, self._now(), self._chance):
-                return next_of(await self._read(games.list_pairs, state="open"))
-            return None
+        found = waiting_of(await self._read(games.list_pairs, state="open"))
+        is_missing = not found and settings.stage == "final"
+        if is_missing and await self._change(stages.continue_final, self._now(), self._chance):
+            return waiting_of(await self._read(games.list_pairs, state="open"))
+        return found
+
+    async def _open_pair(
+        self, playing: Sequence[Version], settings: LeagueSettings, *, only_new: bool = False
+    ) -> Pair | None:
+        """Open the next pair of these versions in the database; with `only_new`, of one that has not played yet."""
         # instead of a pair that the machine has failed, no other one is opened again and again
+        opened = await self._read(games.list_pairs, state="open")
         failed = {version for pair in opened if pair.id in self._retry for version in (pair.first, pair.second)}
-        return await self._open_pair([version for version in playing if version.id not in failed], settings)
-
-    async def _open_pair(self, playing: list[Version], settings: LeagueSettings) -> Pair | None:
+        playing = [version for version in playing if version.id not in failed]
         busy = Counter(version for pair in self._playing.values() for version in (pair.first, pair.second))
         meetings = Counter(self.standings.meetings)
         meetings.update((min(pair.first, pair.second), max(pair.first, pair.second)) for pair in self._playing.values())
-        candidates = []
+        most = self._most_of_version(settings)
+        candidates, anchors = [], []
         for version in playing:
             estimate = self.standings.ratings.get(version.id)
-            if estimate is not None:
-                deviation = 0.0 if version.team_id is None else (estimate.high - estimate.low) / 4
+            if estimate is None:
+                continue
+            if version.team_id is None:
+                anchors.append(Candidate(version.id, None, estimate.value, 0.0, busy[version.id]))
+            elif busy[version.id] < most:
+                deviation = (estimate.high - estimate.low) / 4
                 candidates.append(Candidate(version.id, version.team_id, estimate.value, deviation, busy[version.id]))
-        found = next_pairing(candidates, meetings, self._chance)
+        have_played = {version for pair, count in meetings.items() if count for version in pair}
+        new = next(
+            (version for version in playing if version.team_id is not None and version.id not in have_played), None
+        )
+        if new is not None and anchors:
+            # the table, which follows soon, may not know it; built-in players are quick and their strength is known
+            mean = sum(anchor.rating for anchor in anchors) / len(anchors)
+            candidates = [Candidate(new.id, new.team_id, mean)]
+        elif only_new:
+            return None
+        found = next_pairing([*anchors, *candidates], meetings, self._chance)
         if found is None:
             return None
         pair = await self._change(
@@ -537,6 +584,11 @@ class Director:
         )
         assert isinstance(pair, Pair)
         return pair
+
+    def _most_of_version(self, settings: LeagueSettings) -> int:
+        """How many pairs a version may play at a time, so that a slow one does not take all places."""
+        places = self._places(settings) + sum(helper.places for helper in self._helpers())
+        return max(2, int(VERSIONS_SHARE * places))
 
     async def _play(self, pair: Pair, place: _Place | None, settings: LeagueSettings) -> None:
         """Play what is missing of a pair, here or on another machine, and record each game."""
@@ -614,7 +666,7 @@ class Director:
     def _free_places(self, helper: ConnectedHelper) -> int:
         """How many further pairs a PC can be given; a pair that was just started may not be known there yet."""
         given = sum(each == helper.id for each in self._away.values())
-        return min(helper.free, helper.places - given)
+        return helper.most - max(helper.playing, given)
 
     async def _allow_helpers(self, gate: Gate, settings: LeagueSettings) -> None:
         """Tell the gate which PCs may help; one whose code was revoked is cut off."""
@@ -627,30 +679,32 @@ class Director:
             self._allowed = allowed
             gate.allow(allowed)
 
-    async def _place_elsewhere(self, pair: Pair) -> _Place | None:
-        """Return a PC that can play a pair now; None if there is none.
-
-        Raises MissingPackageError, NotCheckedError and OSError.
-        """
-        free = [helper for helper in self._helpers() if self._free_places(helper) > 0]
-        if not free or self._gate is None:
-            return None
-        sides = [await self._read(versions.get_version, each) for each in (pair.first, pair.second)]
-        programs: list[RemoteProgram | None] = []
-        for version in sides:
-            if version.team_id is None:
-                programs.append(None)
-                continue
-            team = await self._read(teams.get_team, version.team_id)
-            if not team.allows_helpers:
-                return None
-            programs.append(await self._remote_program(version))
-        for helper in sorted(free, key=self._free_places, reverse=True):
-            if not any(each and self._gate.run_problem(helper.id, each) for each in programs):
-                return _Place(helper, (programs[0], programs[1]))
+    async def _place_elsewhere(
+        self, sides: tuple[Version, Version], free: Sequence[ConnectedHelper], willing: Collection[int]
+    ) -> _Place | None:
+        """Return one of the PCs that can play a pair. Raises MissingPackageError, NotCheckedError and OSError."""
+        for helper in free:
+            if len(await self._runnable_by(helper, sides, willing)) == len(sides):
+                return _Place(helper, (await self._remote_program(sides[0]), await self._remote_program(sides[1])))
         return None
 
-    async def _remote_program(self, version: Version) -> RemoteProgram:
+    async def _runnable_by(
+        self, helper: ConnectedHelper, found: Iterable[Version], willing: Collection[int]
+    ) -> list[Version]:
+        """Return what a PC can run, and anchors, which are played here; `willing` are the teams that allow PCs."""
+        assert self._gate is not None
+        runnable = []
+        for version in found:
+            if version.team_id is None or version.team_id in willing:
+                program = await self._remote_program(version)
+                if program is None or not self._gate.run_problem(helper.id, program):
+                    runnable.append(version)
+        return runnable
+
+    async def _remote_program(self, version: Version) -> RemoteProgram | None:
+        """Return what a PC has to run; None for an anchor. Raises MissingPackageError, NotCheckedError and OSError."""
+        if version.team_id is None:
+            return None
         path = await self._files.zip_of(version)
         needs = await self._files.needs_of(version)
         return RemoteProgram(version.team_name, path.stem, path, version.main, parameters_of(version), needs)

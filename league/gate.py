@@ -78,18 +78,23 @@ from spielleiter.league.gate_messages import (
 )
 from spielleiter.league.helper_code import secret_hash
 from spielleiter.server.errors import StartError
-from spielleiter.server.net.sockets import listen, notice_vanished
+from spielleiter.server.net.sockets import connections_possible, listen, notice_vanished
 
 HELLO_TIMEOUT: Final = 10.0
 """Seconds for a peer to say who it is."""
 MAX_STRANGERS: Final = 64
 """The most connections at a time of peers that are not known yet; further ones are closed."""
 MAX_STRANGERS_PER_ADDRESS: Final = 8
-PING_INTERVAL: Final = 1.0
+FAILURE_PAUSE: Final = 2.0
+"""Seconds for which a peer without a valid code keeps its place among them, so handshakes without end cost little."""
+PING_INTERVAL: Final = 0.25
 SILENCE_TIMEOUT: Final = 10.0
 """Seconds after which a PC that answers nothing is gone."""
-MAX_STALL: Final = 1.0
-"""Seconds for which a PC may be silent in a game that counts: half of the contest's time for a move."""
+MAX_STALL: Final = 0.75
+"""Seconds for which a PC may let a question wait in a game that counts.
+
+A longer silence is noticed if it lasts for PING_INTERVAL more, which is half of the contest's time for a move together.
+"""
 CONNECT_TIMEOUT: Final = 10.0
 """Seconds for a PC to connect for a program that it was told to start."""
 SETTLE_TIMEOUT: Final = 20.0
@@ -106,9 +111,13 @@ RATE: Final = 1024 * 1024
 """Bytes for each second that a program on a PC may send: much more than a game and its outputs take."""
 BURST: Final = 16 * 1024 * 1024
 """Bytes that it may send faster."""
+MESSAGE_COST: Final = 1024
+"""Bytes for which a message counts beside its own ones, since the processor has work with the smallest one, too."""
+MAX_CONNECTIONS: Final = 4096
+"""The connections for which the system is asked."""
 
 _READ_SIZE: Final = 64 * 1024
-_PINGS_PER_REPORT: Final = 10
+_PINGS_PER_REPORT: Final = 20
 _NOTICEABLE: Final = 0.005
 """Seconds by which a PC's delay has to change to be reported."""
 
@@ -120,12 +129,15 @@ _LOST: Final = (trio.BrokenResourceError, trio.ClosedResourceError, FrameError)
 class _Helper:
     """A PC that is connected."""
 
-    def __init__(self, allowed: AllowedHelper, tell: _Tell) -> None:
+    def __init__(self, allowed: AllowedHelper, address: str, places: int, tell: _Tell) -> None:
         self.id = allowed.id
         self.allowed = allowed
+        self.address = address
+        self.places = places
         self.scope = trio.CancelScope()
         self.leases: dict[int, _Lease] = {}
-        self.fetches = 0
+        self.unanswered: set[int] = set()
+        """The leases that it was told to prepare, and has not spoken of yet."""
         self.reason = "the connection was lost"
         """Why it is gone, once it is."""
         self.is_gone = False
@@ -182,7 +194,7 @@ class _Helper:
             await trio.sleep(PING_INTERVAL)
             silence = self.silence()
             for lease in self.leases.values():
-                lease.stall = max(lease.stall, silence)
+                lease.note_silence(silence)
             if silence > SILENCE_TIMEOUT:
                 self.leave(f"it has not answered for {silence:.0f} s")
 
@@ -197,7 +209,7 @@ class _Helper:
         _, since = self._pings.popleft()
         delay = trio.current_time() - since
         for lease in self.leases.values():
-            lease.stall = max(lease.stall, delay)
+            lease.note_silence(delay)
         self._delays.append(delay)
         if len(self._delays) >= _PINGS_PER_REPORT:
             median = sorted(self._delays)[len(self._delays) // 2]
@@ -221,11 +233,10 @@ class _Lease:
         self.key = message.lease
         self.programs = message.programs
         self.helper = helper
-        self.is_prepared = False
+        self.fetches: set[trio.CancelScope] = set()
+        """Those of the packages that are being sent."""
         self.runs: dict[int, _Run] = {}
         self.changed = trio.lowlevel.ParkingLot()
-        self.stall = 0.0
-        """The longest time in seconds that the PC was silent in this game."""
         self.begun: set[int] = set()
         """The programs that the PC has connected for in this game."""
         self.problem = ""
@@ -235,8 +246,13 @@ class _Lease:
         """Note why the game does not count, and end its programs."""
         if not self.problem:
             self.problem, self.program = problem, program
-        for run in self.runs.values():
-            run.scope.cancel()
+        for scope in (*self.fetches, *(run.scope for run in self.runs.values())):
+            scope.cancel()
+
+    def note_silence(self, seconds: float) -> None:
+        """Note for how long the PC has not answered; a game that is being played may not count then."""
+        if seconds > MAX_STALL and (self.runs or self.begun):
+            self.fail(f"{self.helper.allowed.name}: the connection was interrupted for {seconds:.1f} s")
 
 
 class _Run:
@@ -338,6 +354,7 @@ class Gate:
             return
         lease = _Lease(message, helper)
         self._leases[lease.key] = helper.leases[lease.key] = lease
+        helper.unanswered.add(lease.key)
         self._tickets |= {each.ticket: (lease, number) for number, each in enumerate(lease.programs)}
         offered = tuple(
             OfferedProgram(each.sha256, each.size, each.main, each.parameters, each.words) for each in lease.programs
@@ -365,11 +382,8 @@ class Gate:
             await lease.helper.wait_for_answer()
         if waiting.cancelled_caught:
             lease.fail(f"{lease.helper.allowed.name}: its programs have not ended in time")
-        if lease.stall > MAX_STALL:
-            lease.fail(f"{lease.helper.allowed.name}: the connection was interrupted for {lease.stall:.1f} s")
         if len(lease.begun) < len(lease.programs):  # this machine is too busy
             lease.fail(f"{lease.helper.allowed.name}: a program was not asked for in time")
-        lease.stall = 0.0
         lease.begun.clear()
         self._tell(GameSettled(key, lease.problem, lease.program))
 
@@ -378,35 +392,52 @@ class Gate:
     async def _meet(self, raw: trio.SocketStream, context: ssl.SSLContext) -> None:
         """Find out who has connected, and serve it if it is a PC that may help."""
         address = str(raw.socket.getpeername()[0])
-        if self._strangers.total() >= MAX_STRANGERS or self._strangers[address] >= MAX_STRANGERS_PER_ADDRESS:
+        # a PC that is known connects for all of its programs at once, however many strangers there are
+        places = sum(helper.places for helper in self._helpers.values() if helper.address == address)
+        is_full = self._strangers.total() >= MAX_STRANGERS and not places
+        if is_full or self._strangers[address] >= MAX_STRANGERS_PER_ADDRESS + 2 * places:
             return
         notice_vanished(raw.socket)
-        stream = trio.SSLStream(raw, context, server_side=True, https_compatible=True)
-        frames = FrameStream(stream, decode_hello, MAX_HELLO)
-        hello: Hello | None = None
+        frames = FrameStream(
+            trio.SSLStream(raw, context, server_side=True, https_compatible=True), decode_hello, MAX_HELLO
+        )
+        found: tuple[Hello, AllowedHelper] | None = None
         self._strangers[address] += 1
         try:
-            with trio.move_on_after(HELLO_TIMEOUT):
-                hello = await frames.receive()
+            with suppress(*_LOST):
+                found = await self._recognise(frames)
+            if found is None:
+                await trio.aclose_forcefully(raw)
+                await trio.sleep(FAILURE_PAUSE)
+                return
         finally:
             self._strangers[address] -= 1
             if not self._strangers[address]:
                 del self._strangers[address]
+        match found:
+            case JoinLeague() as hello, allowed:
+                await self._serve_helper(frames, allowed, hello, address)
+            case FetchPackage(_, sha256), allowed:
+                await self._serve_package(frames, allowed.id, sha256)
+            case BeginRun(_, number), allowed:
+                await self._serve_run(frames, allowed.id, number)
+
+    async def _recognise(self, frames: FrameStream[Hello]) -> tuple[Hello, AllowedHelper] | None:
+        """Return what a PC that may help has said first; None for somebody else, who is told why."""
+        hello: Hello | None = None
+        with trio.move_on_after(HELLO_TIMEOUT):
+            hello = await frames.receive()
         if hello is None:
-            return
+            return None
         allowed = self._allowed.get(secret_hash(hello.secret))
         if allowed is None:
             await _refuse(frames, Refused("this code is unknown or was revoked; ask the teacher for another one"))
-            return
-        match hello:
-            case JoinLeague():
-                await self._serve_helper(frames, allowed, hello)
-            case FetchPackage(_, sha256):
-                await self._serve_package(frames, allowed.id, sha256)
-            case BeginRun(_, number):
-                await self._serve_run(frames, allowed.id, number)
+            return None
+        return hello, allowed
 
-    async def _serve_helper(self, frames: FrameStream[Hello], allowed: AllowedHelper, hello: JoinLeague) -> None:
+    async def _serve_helper(
+        self, frames: FrameStream[Hello], allowed: AllowedHelper, hello: JoinLeague, address: str
+    ) -> None:
         if hello.protocol != PROTOCOL:
             text = (
                 "this PC and the league have different versions of spielleiter; install that of the league on this PC"
@@ -415,7 +446,7 @@ class Gate:
             return
         if (former := self._helpers.get(allowed.id)) is not None:
             former.leave("another PC has joined with the same code", is_final=True)
-        helper = _Helper(allowed, self._tell)
+        helper = _Helper(allowed, address, hello.places, self._tell)
         self._helpers[helper.id] = helper
         helper.tell(Welcome(allowed.name, allowed.may_run_unconfined))
         self._tell(HelperCame(helper.id, hello.machine, hello.places))
@@ -440,37 +471,39 @@ class Gate:
                 self._tell(HelperGone(helper.id, helper.reason))
 
     def _note_prepared(self, helper: _Helper, message: LeasePrepared) -> None:
+        if message.lease not in helper.unanswered:
+            raise FrameError("an answer about no lease")
+        helper.unanswered.remove(message.lease)
         lease = helper.leases.get(message.lease)
         if lease is None:  # it was closed meanwhile
             return
-        if lease.is_prepared:
-            raise FrameError("prepared twice")
-        lease.is_prepared = True
         problem = f"{helper.allowed.name}: {message.problem}" if message.problem else ""
         self._tell(LeaseOpened(lease.key, problem, message.program))
 
     async def _serve_package(self, frames: FrameStream[Hello], helper_id: int, sha256: str) -> None:
         """Send a package to a PC that is to run it."""
         helper = self._helpers.get(helper_id)
-        found: LeasedProgram | None = None
-        if helper is not None and helper.fetches < MAX_FETCHES:
-            leased = (each for lease in helper.leases.values() for each in lease.programs)
-            found = next((each for each in leased if each.sha256 == sha256), None)
-        if helper is None or found is None:
+        found: tuple[_Lease, LeasedProgram] | None = None
+        if helper is not None and sum(len(lease.fetches) for lease in helper.leases.values()) < MAX_FETCHES:
+            leased = ((lease, each) for lease in helper.leases.values() for each in lease.programs)
+            found = next((pair for pair in leased if pair[1].sha256 == sha256 and not pair[0].problem), None)
+        if found is None:
             await _refuse(frames, Refused("this PC is not to run that package now"))
             return
-        helper.fetches += 1
+        (lease, program), scope = found, trio.CancelScope()
+        lease.fetches.add(scope)
         try:
-            async with await trio.open_file(found.path, "rb") as file:
-                while chunk := await file.read(MAX_CHUNK):
-                    with trio.fail_after(STALLED_TRANSFER):
-                        await frames.send(PackageData(chunk))
-            with trio.move_on_after(GOODBYE_TIMEOUT):
-                await frames.stream.aclose()
+            with scope:
+                async with await trio.open_file(program.path, "rb") as file:
+                    while chunk := await file.read(MAX_CHUNK):
+                        with trio.fail_after(STALLED_TRANSFER):
+                            await frames.send(PackageData(chunk))
+                with trio.move_on_after(GOODBYE_TIMEOUT):
+                    await frames.stream.aclose()
         except (OSError, trio.TooSlowError):
             pass
         finally:
-            helper.fetches -= 1
+            lease.fetches.remove(scope)
 
     async def _serve_run(self, frames: FrameStream[Hello], helper_id: int, number: int) -> None:
         """Keep the connection of a program open while it is relayed."""
@@ -545,7 +578,7 @@ async def _relay(run: _Run, remote: FrameStream[FromRun], seat: trio.SocketStrea
                 break
             data = framed(message)
             now = trio.current_time()
-            allowance, since = min(BURST, allowance + RATE * (now - since)) - len(data), now
+            allowance, since = min(BURST, allowance + RATE * (now - since)) - len(data) - MESSAGE_COST, now
             if allowance < 0:  # the PC waits, since nothing is read meanwhile
                 await trio.sleep(-allowance / RATE)
             with suppress(trio.BrokenResourceError):  # the seat has been ended
@@ -577,7 +610,7 @@ async def _contained(serve: Callable[..., Awaitable[None]], stream: trio.SocketS
     """Serve a connection; whatever happens ends this connection only."""
     try:
         await serve(stream, *arguments)
-    except* (*_LOST, ssl.SSLError):
+    except* (*_LOST, OSError):  # a connection may be reset before anything is read, and ssl.SSLError is an OSError
         pass
     except* Exception:  # a bug, which must not end the others' games
         traceback.print_exc(file=sys.stderr)
@@ -587,6 +620,7 @@ async def _contained(serve: Callable[..., Awaitable[None]], stream: trio.SocketS
 
 async def main() -> None:
     """Serve until the league has ended."""
+    connections_possible(MAX_CONNECTIONS)
     async with open_parent(decode_to_gate) as parent, trio.open_nursery() as nursery:
         gate = Gate(nursery, parent.send_nowait)
         async for message in parent:

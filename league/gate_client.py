@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import secrets
 import sys
+from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
@@ -76,11 +77,20 @@ class ConnectedHelper(msgspec.Struct, frozen=True):
     """The seconds that it takes to answer, about."""
     problem: str
     """Why it gets no pairs now; empty if it gets some."""
+    is_proven: bool = True
+    """Whether a game there has counted since the last one that was lost; if not, it gets one pair at a time."""
+
+    @property
+    def most(self) -> int:
+        """How many pairs it may play at a time now."""
+        if self.problem:
+            return 0
+        return self.places if self.is_proven else 1
 
     @property
     def free(self) -> int:
         """How many further pairs it can be given now."""
-        return 0 if self.problem else max(0, self.places - self.playing)
+        return max(0, self.most - self.playing)
 
 
 class RemoteProgram(msgspec.Struct, frozen=True):
@@ -103,10 +113,11 @@ class _Connected:
         self.leases: set[int] = set()
 
 
-class _Failures:
-    """Why and for how long a PC gets no pairs; kept when it leaves."""
+class _Trust:
+    """Whether a PC can be relied on, and for how long it gets no pairs; kept when it leaves."""
 
     def __init__(self) -> None:
+        self.is_proven = False
         self.in_a_row = 0
         self.held_until = -1.0
         self.reason = ""
@@ -134,7 +145,7 @@ class GateClient:
         self._on_change = on_change
         self._allowed: tuple[AllowedHelper, ...] = ()
         self._connected: dict[int, _Connected] = {}
-        self._failures: dict[int, _Failures] = {}
+        self._trust: defaultdict[int, _Trust] = defaultdict(_Trust)
         self._leases: dict[int, Lease] = {}
         self._numbers = itertools.count(1)
         self._seat_port = 0
@@ -163,6 +174,8 @@ class GateClient:
 
     def allow(self, helpers: Sequence[AllowedHelper]) -> None:
         """Let these PCs help from now on, and nobody else: what runs on others is ended at once."""
+        for changed in set(helpers).difference(self._allowed):  # what it failed at may be possible now
+            self._trust.pop(changed.id, None)
         self._allowed = tuple(helpers)
         self._child.send_nowait(Allow(self._allowed))
 
@@ -178,6 +191,7 @@ class GateClient:
                 len(each.leases),
                 each.delay,
                 self._problem_of(names[key], each),
+                self._trust[key].is_proven,
             )
             for key, each in self._connected.items()
             if key in names
@@ -186,23 +200,23 @@ class GateClient:
 
     def _problem_of(self, allowed: AllowedHelper, connected: _Connected) -> str:
         machine = connected.message.machine
-        failures = self._failures.get(allowed.id)
+        trust = self._trust[allowed.id]
         if machine.sandbox == NONE and not allowed.may_run_unconfined:
             return (
                 f"it has no sandbox, and the teacher has not allowed it to run programs without: {machine.sandbox_gap}"
             )
         if connected.delay > MAX_DELAY:
             return f"it takes {connected.delay:.2f} s to answer, {MAX_DELAY:g} s at most are fair"
-        if failures is not None and failures.held_until > trio.current_time():
-            return f"it pauses, since a pair was lost there: {failures.reason}"
+        if trust.held_until > trio.current_time():
+            return f"it pauses, since a pair was lost there: {trust.reason}"
         return ""
 
     def run_problem(self, helper_id: int, program: RemoteProgram) -> str:
         """Return why a PC cannot run a program; empty if it can, as far as is known."""
-        connected, failures = self._connected.get(helper_id), self._failures.get(helper_id)
+        connected = self._connected.get(helper_id)
         if connected is None:
             return "it is not there"
-        if failures is not None and program.sha256 in failures.unable:
+        if program.sha256 in self._trust[helper_id].unable:
             return "it could not start this program"
         return run_problem(program.needs, connected.message.machine)
 
@@ -217,7 +231,8 @@ class GateClient:
         connected = self._connected.get(helper_id)
         if connected is None:
             raise PairLostError("the PC is not there any more")
-        lease = Lease(next(self._numbers), self._child, programs, self._seat_port)
+        trust = self._trust[helper_id]
+        lease = Lease(next(self._numbers), self._child, programs, self._seat_port, lambda: _note_counted(trust))
         self._leases[lease.key] = lease
         connected.leases.add(lease.key)
         self._on_change()
@@ -235,22 +250,13 @@ class GateClient:
             del self._leases[lease.key]
             connected.leases.discard(lease.key)
             self._child.send_nowait(CloseLease(lease.key))
-            self._note_result(helper_id, lease)
+            if lease.unable is not None:
+                trust.unable.add(lease.unable.sha256)
+            elif lease.problem and lease.is_pcs_fault:
+                hold = min(LONGEST_HOLD, FIRST_HOLD * 2**trust.in_a_row)
+                trust.in_a_row, trust.is_proven = min(trust.in_a_row + 1, 16), False
+                trust.held_until, trust.reason = trio.current_time() + hold, lease.problem
             self._on_change()
-
-    def _note_result(self, helper_id: int, lease: Lease) -> None:
-        """Note whether a PC can be relied on."""
-        failures = self._failures.setdefault(helper_id, _Failures())
-        if not lease.problem:
-            if lease.is_settled:
-                failures.in_a_row = 0
-            return
-        if lease.unable is not None:
-            failures.unable.add(lease.unable.sha256)
-            return
-        hold = min(LONGEST_HOLD, FIRST_HOLD * 2**failures.in_a_row)
-        failures.in_a_row = min(failures.in_a_row + 1, 16)
-        failures.held_until, failures.reason = trio.current_time() + hold, lease.problem
 
     # -- what the gate says -----------------------------------------------------------------------------------------
 
@@ -263,8 +269,14 @@ class GateClient:
         self.problem = f"its process has ended: {reason}"
         self._connected.clear()
         for lease in self._leases.values():
-            lease.fail("the gate was started again")
+            lease.fail("the gate was started again", is_pcs_fault=False)
         self._on_change()
+
+    def _note_gone(self, helper_id: int, reason: str) -> None:
+        """Note that a PC, or the one that had its code before, plays no pairs any more."""
+        gone = self._connected.pop(helper_id, None)
+        for key in () if gone is None else gone.leases:
+            self._leases[key].fail(f"the PC is not there any more: {reason}")
 
     def _handle(self, message: FromGate) -> None:
         match message:
@@ -275,9 +287,10 @@ class GateClient:
                 with suppress(trio.WouldBlock):
                     self._retries.send_nowait(None)
             case HelperCame(helper):
+                self._note_gone(helper, "another PC has joined with the same code")
                 self._connected[helper] = _Connected(message)
-            case HelperGone(helper):
-                self._connected.pop(helper, None)
+            case HelperGone(helper, reason):
+                self._note_gone(helper, reason)
             case HelperDelay(helper, seconds):
                 if (connected := self._connected.get(helper)) is not None:
                     connected.delay = seconds
@@ -299,16 +312,18 @@ class Lease:
         child: ChildProcess[FromGate],
         programs: Sequence[RemoteProgram | None],
         seat_port: int,
+        on_counted: Callable[[], object],
     ) -> None:
         self.key = key
         self.problem = ""
         """Why the pair cannot be played there."""
+        self.is_pcs_fault = False
+        """Whether the PC or the way to it is the reason."""
         self.unable: RemoteProgram | None = None
         """The program that the PC could not start, if that is the reason."""
         self.is_opened = trio.Event()
-        self.is_settled = False
-        """Whether a game was played that counts."""
         self._child = child
+        self._on_counted = on_counted
         self._remote = [each for each in programs if each is not None]
         self._tickets = [secrets.token_urlsafe(24) for _ in self._remote]
         self._answer = trio.Event()
@@ -345,20 +360,20 @@ class Lease:
         """
         self._answer = trio.Event()
         if not self.problem and not self._child.send_nowait(SettleGame(self.key)):
-            self.fail("the gate was started again")
+            self.fail("the gate was started again", is_pcs_fault=False)
         if not self.problem:
             with trio.move_on_after(SETTLE_TIMEOUT) as waiting:
                 await self._answer.wait()
             if waiting.cancelled_caught:
-                self.fail("the gate does not answer")
+                self.fail("the gate does not answer", is_pcs_fault=False)
         if self.problem:
             raise PairLostError(self.problem)
-        self.is_settled = True
+        self._on_counted()
 
-    def fail(self, problem: str, program: int | None = None) -> None:
+    def fail(self, problem: str, program: int | None = None, *, is_pcs_fault: bool = True) -> None:
         """Note why the pair cannot be played."""
         if problem and not self.problem:
-            self.problem = problem
+            self.problem, self.is_pcs_fault = problem, is_pcs_fault
             self.unable = None if program is None else self._remote[program]
         self.is_opened.set()
         self._answer.set()
@@ -370,6 +385,10 @@ class Lease:
     def note_settled(self, problem: str, program: int | None) -> None:
         """Note whether the last game counts."""
         self.fail(problem, program)
+
+
+def _note_counted(trust: _Trust) -> None:
+    trust.is_proven, trust.in_a_row = True, 0
 
 
 def _entrant(program: RemoteProgram, seat: str) -> Entrant:

@@ -32,6 +32,7 @@ SEAT_VARIABLE: Final = "SPIELLEITER_LEAGUE_SEAT"
 _Name: TypeAlias = Annotated[str, msgspec.Meta(max_length=256)]
 _Reason: TypeAlias = Annotated[str, msgspec.Meta(max_length=1024)]
 _Number: TypeAlias = Annotated[int, msgspec.Meta(ge=0, lt=1 << 32)]
+_Chunk: TypeAlias = Annotated[bytes, msgspec.Meta(min_length=1, max_length=MAX_CHUNK)]
 _Digest: TypeAlias = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
 
 
@@ -276,7 +277,7 @@ class Bytes(msgspec.Struct, frozen=True, tag=True):
     """Both: bytes of a connection."""
 
     connection: _Number
-    data: Annotated[bytes, msgspec.Meta(min_length=1, max_length=MAX_CHUNK)]
+    data: _Chunk
 
 
 class Closed(msgspec.Struct, frozen=True, tag=True):
@@ -288,7 +289,7 @@ class Closed(msgspec.Struct, frozen=True, tag=True):
 class Written(msgspec.Struct, frozen=True, tag=True):
     """PC: what the program has written to standard error, or else to standard output."""
 
-    data: Annotated[bytes, msgspec.Meta(max_length=MAX_CHUNK)]
+    data: _Chunk
     is_error: bool
 
 

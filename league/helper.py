@@ -97,8 +97,12 @@ FIRST_PAUSE: Final = 1.0
 LONGEST_PAUSE: Final = 30.0
 GOODBYE_TIMEOUT: Final = 10.0
 """Seconds for the league to close the connection of a program that has ended."""
+MAX_PACKAGE: Final = 256 * 1024 * 1024
+"""Bytes of a package; more than a league takes."""
 MAX_PACKAGES: Final = 64
-"""The most packages that are kept; those that were not needed for the longest time are removed first."""
+"""The most packages that are kept but not needed; those not needed for the longest time are removed first."""
+MAX_RUNS_PER_LEASE: Final = 4
+"""The most programs of a pair: those of a game, and those of the game before that are still being ended."""
 MAX_BUFFERED: Final = 1024
 """The most messages for a connection of a program that it has not read; then that connection is closed."""
 
@@ -298,35 +302,39 @@ class Helper:
                 self._tell(_greeting(name, self._machine, self._places, may_run=self._may_run))
             case Refused(reason, is_final):
                 raise NotWantedError(reason) if is_final else _LostError(reason)
-            case PrepareLease():
-                self._leases[message.lease] = _Lease(message.programs)
-                nursery.start_soon(self._prepare, message, frames)
+            case PrepareLease(key, programs):
+                if len(self._leases) >= self._places:
+                    raise _LostError(f"the league wants more than {self._places} pairs at a time")
+                self._leases[key] = _Lease(programs)
+                nursery.start_soon(self._prepare, key, self._leases[key], frames)
             case StartRun():
                 nursery.start_soon(self._run, message)
             case EndLease(key):
                 if (lease := self._leases.pop(key, None)) is not None:
-                    for scope in lease.scopes:
+                    for scope in (lease.preparing, *lease.scopes):
                         scope.cancel()
 
     # -- packages ---------------------------------------------------------------------------------------------------
 
-    async def _prepare(self, message: PrepareLease, frames: FrameStream[ToHelper]) -> None:
+    async def _prepare(self, key: int, lease: _Lease, frames: FrameStream[ToHelper]) -> None:
         """Fetch the programs of a lease, and say whether they can be started."""
         problem = "" if self._may_run else "it has no sandbox, and runs nothing without"
         unable: int | None = None
-        for number, program in enumerate(message.programs if self._may_run else ()):
-            try:
-                await self._package(program)
-            except SetupError as error:
-                problem, unable = str(error), number
-            except (*_NEW_CONNECTION, FrameError, MatchError) as error:
-                text = os_error_text(error) if isinstance(error, OSError) else str(error) or type(error).__name__
-                problem = f"a package could not be fetched: {text}"
-            if problem:
-                break
-        answer = LeasePrepared(message.lease, problem[:_MAX_REASON], unable)
+        with lease.preparing:
+            for number, program in enumerate(lease.programs if self._may_run else ()):
+                try:
+                    await self._package(program)
+                except SetupError as error:
+                    problem, unable = str(error), number
+                except (*_NEW_CONNECTION, FrameError, MatchError) as error:
+                    text = os_error_text(error) if isinstance(error, OSError) else str(error) or type(error).__name__
+                    problem = f"a package could not be fetched: {text}"
+                if problem:
+                    break
+        if lease.preparing.cancelled_caught:
+            return
         with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-            await frames.send(answer)
+            await frames.send(LeasePrepared(key, problem[:_MAX_REASON], unable))
 
     async def _package(self, program: OfferedProgram) -> _Unpacked:
         """Return the unpacked package, fetched if need be, which this PC can start. Raises SetupError and others."""
@@ -336,13 +344,15 @@ class Helper:
             if found is None:
                 found = await self._fetch(program)
             self._packages[key] = found
-            while len(self._packages) > MAX_PACKAGES:
-                oldest = self._packages.pop(next(iter(self._packages)))
-                await trio.to_thread.run_sync(remove_folder, oldest.root)
+            needed = {(each.sha256, each.main) for lease in self._leases.values() for each in lease.programs}
+            for old in [each for each in self._packages if each not in needed][:-MAX_PACKAGES]:
+                await trio.to_thread.run_sync(remove_folder, self._packages.pop(old).root)
         require_startable(_command_of(found, program), str(found.package.folder))
         return found
 
     async def _fetch(self, program: OfferedProgram) -> _Unpacked:
+        if program.size > MAX_PACKAGE:
+            raise SetupError(f"a package of {program.size} bytes, {MAX_PACKAGE} at most are taken")
         content = bytearray()
         stream = await self._address.connect()
         try:
@@ -382,6 +392,8 @@ class Helper:
         """Run a program until it or its connection has ended."""
         lease = self._leases.get(message.lease)
         if lease is None or not self._may_run or not 0 <= message.program < len(lease.programs):
+            return
+        if len(lease.scopes) >= MAX_RUNS_PER_LEASE:
             return
         offered, scope = lease.programs[message.program], trio.CancelScope()
         lease.scopes.add(scope)
@@ -444,6 +456,7 @@ class _Lease:
 
     def __init__(self, programs: Sequence[OfferedProgram]) -> None:
         self.programs = programs
+        self.preparing = trio.CancelScope()
         self.scopes: set[trio.CancelScope] = set()
         """Those of the programs that run."""
 

@@ -3,17 +3,21 @@
 The model is that of R. A. Bradley and M. E. Terry (1952), with draws as half a win. Before its first game, the strength
 of a version is normally distributed around the mean rating of the anchors, as in Glicko (M. E. Glickman, 1999): a
 version that has won everything is not infinitely strong, and few games do not give an interval of thousands of Elo. A
-rating is the maximum of the posterior density, its interval comes from the curvature there. Both games of a pair begin
-from the same position, so their results may be alike: the variance is multiplied by how much the results of pairs vary
-compared with independent games (quasi-likelihood; P. McCullagh and J. A. Nelder (1989), Generalized linear models,
-chapter 9).
+rating is the maximum of the posterior density, its interval comes from the curvature there.
+
+Results vary more, or less, than those of independent games: draws lower the variance, both games of a pair begin from
+the same position and may end alike, and some programs play better against one opponent than their ratings say, however
+often the two meet. So the strengths are estimated twice. The first estimate shows how much the results of pairs of
+games vary, and those of pairings beyond that; the variance of a pairing's points is φV + τ²V², where V is that of
+independent games. In the second one each pairing counts accordingly (quasi-likelihood with extra-binomial variation:
+D. A. Williams, 1982; P. McCullagh and J. A. Nelder (1989), Generalized linear models, chapters 4 and 9), so that no
+pairing counts without limit.
 
 Invariants: the solution is unique and does not depend on where it begins, up to a hundredth of an Elo. An anchor has
 exactly its rating. The time does not grow with the number of games.
 
-The information matrix is stored as rows that begin at their first entry (A. George and J. W. H. Liu (1981), Computer
-solution of large sparse positive definite systems, chapter 4). A version that was replaced has met only its
-contemporaries, so rows are short if versions are ordered by the last opponent that they have met.
+The information matrix is stored as in `match.cholesky`. A version that was replaced has met only its contemporaries, so
+rows are short if versions are ordered by the last opponent that they have met.
 """
 
 from __future__ import annotations
@@ -26,6 +30,7 @@ from typing import Final
 
 import msgspec
 
+from spielleiter.match.cholesky import Cholesky, Row
 from spielleiter.match.ratings import logistic
 from spielleiter.match.statistics import CONFIDENCE, Estimate
 
@@ -40,7 +45,7 @@ PRIOR_DEVIATION: Final = 400.0
 _ELO: Final = 400 / math.log(10)
 _PRIOR_PRECISION: Final = (_ELO / PRIOR_DEVIATION) ** 2
 _MARGIN: Final = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
-_LEAST_DISPERSION, _MOST_DISPERSION = 1.0, 2.0  # of pairs whose games are independent, and whose games are alike
+_LEAST_DISPERSION, _MOST_DISPERSION = 0.5, 2.0  # many draws lower it; 2: both games of a pair end alike
 _PRIOR_PAIRS: Final = 10  # pairs with _MOST_DISPERSION that are added, since a few results do not show how they vary
 _STEPS: Final = 100
 _PRECISION: Final = 0.01 / _ELO  # of the logarithm of a strength
@@ -100,18 +105,15 @@ def estimate_ratings(
     ids = {*versions, *(version for each in played for version in (each.first, each.second))} - anchors.keys()
     order = _ordered(ids, played)
     model = _Model(order, played, anchors)
-    strengths, factor = model.solve({} if start is None else start)
-    dispersion = model.dispersion(strengths)
+    strengths, _ = model.solve(model.begin_at(start or {}))
+    model.weigh(strengths)
+    strengths, factor = model.solve(strengths)
     ratings = {version: Estimate(rating, rating, rating) for version, rating in anchors.items()}
     for index, version in enumerate(order):
         rating = _ELO * strengths[index] + model.centre + 0.0  # turns -0.0 into 0.0
         margin = 0.0
         if wanted is None or version in wanted:
-            column = factor.solve_unit(index)
-            # results vary more than the model says, what is assumed before them does not
-            variance = dispersion * column[index]
-            variance += (1 - dispersion) * _PRIOR_PRECISION * sum(map(float.__mul__, column, column))
-            margin = _MARGIN * _ELO * math.sqrt(variance)
+            margin = _MARGIN * _ELO * math.sqrt(factor.diagonal_of_inverse(index))
         ratings[version] = Estimate(rating, rating - margin, rating + margin)
     return ratings
 
@@ -127,94 +129,107 @@ def _ordered(ids: Collection[int], pairings: Sequence[Pairing]) -> list[int]:
 
 
 class _Model:
-    """The likelihood of the results. Versions are indices of `order`; strengths are natural logarithms of odds."""
+    """What the results say about the strengths, which are natural logarithms of odds.
+
+    Versions are indices: those of `order`, and behind them the anchors, whose strengths are fixed.
+    """
 
     def __init__(self, order: Sequence[int], pairings: Sequence[Pairing], anchors: Mapping[int, float]) -> None:
         self.centre = math.fsum(anchors.values()) / len(anchors) if anchors else 0.0
         """The mean of all strengths before the first game."""
         self._order = order
-        index_of = {version: index for index, version in enumerate(order)}
-        self._fixed = {version: (rating - self.centre) / _ELO for version, rating in anchors.items()}
-        self._among: list[tuple[int, int, Pairing, float, int]] = []
-        """Pairings of two versions, the later one first: with its points and the games."""
-        self._against: list[tuple[int, float, Pairing, float, int]] = []
-        """Pairings of a version with an anchor of this strength: with the points of the version and the games."""
+        index_of = {version: index for index, version in enumerate([*order, *anchors])}
+        self._fixed = [(rating - self.centre) / _ELO for rating in anchors.values()]
+        self._pairings: list[tuple[int, int, Pairing]] = []
+        """Each with its versions, the one with the higher index first."""
         for each in pairings:
-            first, second = index_of.get(each.first), index_of.get(each.second)
-            points, games = each.points, each.games
-            if first is not None and second is not None:
-                if first > second:
-                    self._among.append((first, second, each, points, games))
-                else:
-                    self._among.append((second, first, _mirrored(each), games - points, games))
-            elif first is not None:
-                self._against.append((first, self._fixed[each.second], each, points, games))
-            elif second is not None:
-                self._against.append((second, self._fixed[each.first], _mirrored(each), games - points, games))
+            first, second = index_of[each.first], index_of[each.second]
+            if second < len(order) or first < len(order):
+                turned = (first, second, each) if first > second else (second, first, _mirrored(each))
+                self._pairings.append(turned)
+        self._results = [(first, second, each.points, each.games) for first, second, each in self._pairings]
+        self._weights = [1.0] * len(self._results)
+        """What each result counts; its variance is that of independent games divided by this."""
 
-    def solve(self, start: Mapping[int, float]) -> tuple[list[float], _Factor]:
+    def begin_at(self, start: Mapping[int, float]) -> list[float]:
+        """Return strengths from ratings by version."""
+        return [(start.get(version, self.centre) - self.centre) / _ELO for version in self._order] + self._fixed
+
+    def solve(self, strengths: list[float]) -> tuple[list[float], Cholesky]:
         """Return the strengths of the highest density, by Newton's method, and the information there, factored."""
-        strengths = [(start.get(version, self.centre) - self.centre) / _ELO for version in self._order]
+        count = len(self._order)
         for step_number in itertools.count(1):
             slope = [-_PRIOR_PRECISION * strength for strength in strengths]
-            for first, second, _, points, games in self._among:
-                surplus = points - games * logistic(strengths[first] - strengths[second])
+            for (first, second, points, games), weight in zip(self._results, self._weights, strict=True):
+                surplus = weight * (points - games * logistic(strengths[first] - strengths[second]))
                 slope[first] += surplus
                 slope[second] -= surplus
-            for own, other, _, points, games in self._against:
-                slope[own] += points - games * logistic(strengths[own] - other)
-            factor = _Factor(self.information(strengths))
-            steps = factor.solve(slope)
+            factor = Cholesky(self._information(strengths))
+            steps = factor.solve(slope[:count])
             longest = max(map(abs, steps), default=0.0)
             # far from the solution Newton's step may go much too far
             scale = min(1.0, _LONGEST_STEP / longest) if longest else 1.0
-            strengths = [strength + scale * step for strength, step in zip(strengths, steps, strict=True)]
+            strengths = [
+                strength + scale * step for strength, step in zip(strengths, steps, strict=False)
+            ] + self._fixed
             if longest < _PRECISION or step_number == _STEPS:
                 return strengths, factor
         raise AssertionError("the loop does not end")
 
-    def information(self, strengths: Sequence[float]) -> list[tuple[int, list[float]]]:
-        """Return the Fisher information matrix: for each row, where it begins, and its entries.
-
-        The last entry is that of the diagonal.
-        """
-        begins = list(range(len(strengths)))
-        for first, second, *_ in self._among:
-            begins[first] = min(begins[first], second)
-        rows = [(begin, [0.0] * (index - begin + 1)) for index, begin in enumerate(begins)]
-        for _, row in rows:
-            row[-1] = _PRIOR_PRECISION
-        for first, second, _, _, games in self._among:
-            difference = strengths[first] - strengths[second]
-            value = games * logistic(difference) * logistic(-difference)
-            begin, row = rows[first]
-            row[-1] += value
-            row[second - begin] -= value
+    def _information(self, strengths: Sequence[float]) -> list[Row]:
+        """Return the Fisher information matrix."""
+        count = len(self._order)
+        begins = list(range(count))
+        for first, second, *_ in self._results:
+            if first < count:
+                begins[first] = min(begins[first], second)
+        rows = [(begin, [0.0] * (index - begin) + [_PRIOR_PRECISION]) for index, begin in enumerate(begins)]
+        for (first, second, _, games), weight in zip(self._results, self._weights, strict=True):
+            value = weight * games * _variance(strengths[first] - strengths[second])
             rows[second][1][-1] += value
-        for own, other, _, _, games in self._against:
-            difference = strengths[own] - other
-            rows[own][1][-1] += games * logistic(difference) * logistic(-difference)
+            if first < count:
+                begin, row = rows[first]
+                row[-1] += value
+                row[second - begin] -= value
         return rows
 
-    def dispersion(self, strengths: Sequence[float]) -> float:
+    def weigh(self, strengths: Sequence[float]) -> None:
+        """Let each result count as much as its variance allows, judged by these strengths."""
+        variances = [
+            games * _variance(strengths[first] - strengths[second]) for first, second, _, games in self._results
+        ]
+        dispersion = self._dispersion(strengths)
+        # what the squared residuals of pairings exceed those of as many unrelated pairs of games
+        unknown = len(self._order)
+        surplus = 0.0
+        if len(variances) > unknown:
+            freedom = 1 - unknown / len(variances)
+            for (first, second, points, games), variance in zip(self._results, variances, strict=True):
+                residual = points - games * logistic(strengths[first] - strengths[second])
+                surplus += residual * residual / freedom - dispersion * variance
+        squares = sum(map(float.__mul__, variances, variances))
+        spread = max(0.0, surplus / squares) if squares else 0.0
+        self._weights = [1 / (dispersion + spread * variance) for variance in variances]
+
+    def _dispersion(self, strengths: Sequence[float]) -> float:
         """Return how much the results of pairs of games vary, compared with those of independent games."""
         expected_squares = _PRIOR_PAIRS * 0.5  # the variance of a pair of even games
         squares = _MOST_DISPERSION * expected_squares
-        for first, second, pairing, _, _ in self._among:
+        for first, second, pairing in self._pairings:
             expected = logistic(strengths[first] - strengths[second])
-            squares += _squares(pairing, expected)
-            expected_squares += sum(pairing.pairs) * 2 * expected * (1 - expected)
-        for own, other, pairing, _, _ in self._against:
-            expected = logistic(strengths[own] - other)
             squares += _squares(pairing, expected)
             expected_squares += sum(pairing.pairs) * 2 * expected * (1 - expected)
         return min(max(squares / expected_squares, _LEAST_DISPERSION), _MOST_DISPERSION)
 
 
+def _variance(difference: float) -> float:
+    """The variance of the result of a game without draws."""
+    expected = logistic(difference)
+    return expected * (1 - expected)
+
+
 def _mirrored(pairing: Pairing) -> Pairing:
-    zero, half, one, more, two = pairing.pairs
-    lost, drawn, won = pairing.singles
-    return Pairing(pairing.second, pairing.first, (two, more, one, half, zero), (won, drawn, lost))
+    return Pairing(pairing.second, pairing.first, pairing.pairs[::-1], pairing.singles[::-1])
 
 
 def _squares(pairing: Pairing, expected: float) -> float:
@@ -228,46 +243,3 @@ def _squares(pairing: Pairing, expected: float) -> float:
         + more * (1.5 - mean) ** 2
         + two * (2 - mean) ** 2
     )
-
-
-class _Factor:
-    """The Cholesky decomposition L L^T of a positive definite matrix, in the same rows as the matrix."""
-
-    def __init__(self, matrix: Sequence[tuple[int, list[float]]]) -> None:
-        self._rows: list[tuple[int, list[float]]] = []
-        for index, (begin, row) in enumerate(matrix):
-            own: list[float] = []
-            for column in range(begin, index):
-                other_begin, other = self._rows[column]
-                if other_begin <= begin:
-                    products = map(float.__mul__, own, other[begin - other_begin :])
-                else:
-                    products = map(float.__mul__, own[other_begin - begin :], other)
-                own.append((row[column - begin] - sum(products)) / other[-1])
-            own.append(math.sqrt(max(row[-1] - sum(map(float.__mul__, own, own)), 1e-300)))
-            self._rows.append((begin, own))
-
-    def solve(self, right: Sequence[float]) -> list[float]:
-        """Return x with L L^T x = `right`."""
-        return self._solve(list(right), 0)
-
-    def solve_unit(self, index: int) -> list[float]:
-        """Return x with L L^T x = the unit vector of `index`."""
-        right = [0.0] * len(self._rows)
-        right[index] = 1.0
-        return self._solve(right, index)
-
-    def _solve(self, values: list[float], first: int) -> list[float]:
-        """Replace the right-hand side `values`, which are 0 before `first`, by the solution."""
-        for index in range(first, len(values)):
-            begin, row = self._rows[index]
-            rest = sum(map(float.__mul__, row, values[begin:index]))
-            values[index] = (values[index] - rest) / row[-1]
-        for index in range(len(values) - 1, -1, -1):
-            begin, row = self._rows[index]
-            value = values[index] = values[index] / row[-1]
-            if value:
-                values[begin:index] = [
-                    each - value * entry for each, entry in zip(values[begin:index], row, strict=False)
-                ]
-        return values

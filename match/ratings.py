@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from spielleiter.match.cholesky import Cholesky, Row
 from spielleiter.match.records import GameRecord
 from spielleiter.match.statistics import CONFIDENCE, Estimate, Tally, count_results, student_quantile
 
@@ -116,7 +117,7 @@ def estimate_ratings(
         for pairing, scores in pairs.items()
     }
     strengths = _find_strengths(count, totals)
-    factor = _cholesky(_information(strengths, totals))
+    factor = Cholesky(_information(strengths, totals))
     covariance = _score_covariance(strengths, pairs)
     # the origin of the ratings is this weighted mean of the strengths
     weights = [1 / count if anchor is None else float(index == anchor) for index in range(count)]
@@ -124,7 +125,7 @@ def estimate_ratings(
     estimates = []
     for index in range(count):
         # the derivative of the rating (the difference from the origin) with respect to the score function
-        gradient = _solve(factor, [float(each == index) - weights[each] for each in range(count)])
+        gradient = factor.solve([float(each == index) - weights[each] for each in range(count)])
         variance = sum(
             left * sum(cell * right for cell, right in zip(row, gradient, strict=True))
             for left, row in zip(gradient, covariance, strict=True)
@@ -148,7 +149,7 @@ def _find_strengths(count: int, totals: Mapping[tuple[int, int], tuple[float, fl
             surplus = won - games * logistic(strengths[first] - strengths[second])
             score_function[first] += surplus
             score_function[second] -= surplus
-        steps = _solve(_cholesky(_information(strengths, totals)), score_function)
+        steps = Cholesky(_information(strengths, totals)).solve(score_function)
         longest = max(map(abs, steps))
         # far from the solution Newton's step may go much too far
         scale = min(1.0, _LONGEST_STEP / longest) if longest else 1.0
@@ -163,9 +164,7 @@ def logistic(difference: float) -> float:
     return 0.5 * (1 + math.tanh(difference / 2))
 
 
-def _information(
-    strengths: Sequence[float], totals: Mapping[tuple[int, int], tuple[float, float]]
-) -> list[list[float]]:
+def _information(strengths: Sequence[float], totals: Mapping[tuple[int, int], tuple[float, float]]) -> list[Row]:
     """The Fisher information matrix: the negated second derivatives of the log-likelihood."""
     matrix = [[0.0] * len(strengths) for _ in strengths]
     for index, strength in enumerate(strengths):
@@ -173,7 +172,7 @@ def _information(
     for (first, second), (_, games) in totals.items():
         difference = strengths[first] - strengths[second]
         _add_pairing(matrix, first, second, games * logistic(difference) * logistic(-difference))
-    return matrix
+    return [(0, row[: index + 1]) for index, row in enumerate(matrix)]
 
 
 def _score_covariance(
@@ -196,29 +195,3 @@ def _add_pairing(matrix: list[list[float]], first: int, second: int, value: floa
     matrix[second][second] += value
     matrix[first][second] -= value
     matrix[second][first] -= value
-
-
-def _cholesky(matrix: Sequence[Sequence[float]]) -> list[list[float]]:
-    """The Cholesky decomposition: the lower triangle L of a positive definite matrix L L^T."""
-    factor: list[list[float]] = []
-    for index, row in enumerate(matrix):
-        own: list[float] = []
-        for column in range(index):
-            other = factor[column]
-            rest = row[column] - sum(map(float.__mul__, own, other))
-            own.append(rest / other[column])
-        own.append(math.sqrt(max(row[index] - sum(each * each for each in own), 1e-300)))
-        factor.append(own)
-    return factor
-
-
-def _solve(factor: Sequence[Sequence[float]], right: Sequence[float]) -> list[float]:
-    """The solution x of L L^T x = `right`, where `factor` is L."""
-    forward: list[float] = []
-    for row, value in zip(factor, right, strict=True):
-        forward.append((value - sum(map(float.__mul__, row, forward))) / row[-1])
-    for index in range(len(forward) - 1, -1, -1):
-        forward[index] /= factor[index][index]
-        for column in range(index):
-            forward[column] -= factor[index][column] * forward[index]
-    return forward

@@ -28,9 +28,10 @@ from spielleiter.league.database import Database
 from spielleiter.league.errors import LeagueDiskError, RefusedError
 from spielleiter.league.games import get_game, get_recording
 from spielleiter.league.settings import load_settings
+from spielleiter.league.web.keeping import Keeping
 from spielleiter.league.web.parts import Arena, Director, Gate
 from spielleiter.league.web.public import EVERYBODY, public_routes
-from spielleiter.league.web.teacher import remove_unfinished_downloads, teacher_routes
+from spielleiter.league.web.teacher import teacher_routes
 from spielleiter.league.web.team import team_routes
 from spielleiter.league.web.visits import LoginNeededError, Visits, local_path, read_form, see_other
 from spielleiter.server import events
@@ -111,6 +112,7 @@ class LeagueSite:
         url = urlsplit(public_url or "")
         visits = Visits(database, Accounts(database), director, port, public_url, now=now)
         self._visits = visits
+        self.keeping = Keeping(visits)
         pages = PageSettings(host="127.0.0.1", port=0, secret=arena.viewer_secret, is_match=True, spares_processor=True)
         self._viewer = Site(
             pages, self._note, arena.connect_viewer, self._find_replay, Home("../", lambda: self._name, "../language/")
@@ -120,6 +122,7 @@ class LeagueSite:
             *public_routes(visits),
             *team_routes(visits),
             *teacher_routes(visits, gate, fingerprint),
+            *self.keeping.routes(),
             Mount("/static", _files()),
             Mount(VIEWER, self._watched),
         ]
@@ -132,9 +135,9 @@ class LeagueSite:
 
     async def serve(self, sockets: Iterable[socket.socket]) -> None:
         """Serve the pages on the listening `sockets`; runs until cancelled."""
-        await trio.to_thread.run_sync(remove_unfinished_downloads, self._database.path.parent)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._viewer.serve, ())
+            nursery.start_soon(self.keeping.run)
             await HttpServer(self.app, self._report_bug, MOST_CONNECTIONS).serve(sockets)
 
     def _note(self, event: events.ServerEvent) -> None:

@@ -1,29 +1,22 @@
-"""The teacher's pages: the first run, teams and their codes, settings, control of the games, the log, files to keep."""
+"""The teacher's pages: the first run, teams and their codes, settings, control of the games, the log."""
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final, get_args
 
 import msgspec
-import trio
 from sqlalchemy import Connection
-from starlette.background import BackgroundTask
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from spielleiter.league import stages
 from spielleiter.league.accounts import new_spectator_link, remove_spectator_link
 from spielleiter.league.anchors import default_anchors
-from spielleiter.league.backup import write_backup
 from spielleiter.league.errors import RefusedError
-from spielleiter.league.export import write_export
 from spielleiter.league.games import repeat_pair, void_pair
 from spielleiter.league.helper_code import HelperCode, new_secret, secret_hash
 from spielleiter.league.helpers import add_helper, list_helpers, revoke_helper, set_runs_without_sandbox
@@ -50,8 +43,6 @@ from spielleiter.viewer.web.answers import WebError
 from spielleiter.viewer.web.guard import client_address
 
 ENTRIES_ON_PAGE: Final = 100
-_DOWNLOAD: Final = ".keep-"
-"""The beginning of the names of folders in that of the league, in which a file to download is made."""
 _NO_ADDRESS: Final = WebError(404, "Diese Adresse gibt es hier nicht.", "There is no such address here.")
 _WRONG_CODE: Final = (
     "Dieser Code ist falsch oder gilt nicht mehr. Der richtige steht in dem Fenster, in dem spielleiter läuft.",
@@ -349,7 +340,7 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
         visits.director.wake()
         return see_other("/teacher/helpers")
 
-    # -- the log, and files to keep
+    # -- the log
 
     async def log_page(request: Request) -> Response:
         """Who did what."""
@@ -371,31 +362,6 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
             details=lambda entry: details_text(entry.details, words, _LABELS),
         )
 
-    async def keep(request: Request) -> Response:
-        """A backup of everything as one file, or the export as a ZIP."""
-        visit = await visits.open(request, "teacher")
-        await read_form(request, visit.session)
-        kind = _action(request, {"backup", "export"})
-        folder = Path(tempfile.mkdtemp(prefix=_DOWNLOAD, dir=database.path.parent))
-        stamp = f"{datetime.fromtimestamp(visit.now, UTC).astimezone():%Y-%m-%d}"
-
-        def make() -> Path:
-            if kind == "backup":
-                write_backup(database, folder / "backup")
-                return folder / "backup"
-            write_export(database, folder / "export", stamp)
-            return Path(shutil.make_archive(str(folder / "zip"), "zip", folder / "export"))
-
-        try:
-            path = await trio.to_thread.run_sync(make)
-            await database.write(_note_kept, kind, visit.now)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        name = f"liga-{stamp}.backup" if kind == "backup" else f"liga-{stamp}.zip"
-        clean = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
-        return FileResponse(path, filename=name, media_type="application/octet-stream", background=clean)
-
     def post(path: str, handler: Callable[[Request], Any]) -> Route:
         return Route(path, handler, methods=["POST"])
 
@@ -416,14 +382,7 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
         Route("/teacher/helpers", helpers_page),
         post("/teacher/helpers/{action}", change_helpers),
         Route("/teacher/log", log_page),
-        post("/teacher/keep/{action}", keep),
     ]
-
-
-def remove_unfinished_downloads(folder: Path) -> None:
-    """Remove from the folder of a league what a process left there that was killed while it made a download."""
-    for path in folder.glob(f"{_DOWNLOAD}*"):
-        shutil.rmtree(path, ignore_errors=True)
 
 
 # -- what the forms do ----------------------------------------------------------------------------------------------
@@ -522,10 +481,6 @@ def _settings(visit: Visit, error: str = "", status: int = 200) -> Response:
         values=msgspec.to_builtins(visit.settings),
         freeze_at="" if freeze_at is None else f"{datetime.fromtimestamp(freeze_at, UTC).astimezone():%Y-%m-%dT%H:%M}",
     )
-
-
-def _note_kept(db: Connection, kind: str, now: float) -> None:
-    note(db, TEACHER, f"keep-{kind}", now)
 
 
 def _pause(db: Connection, _form: Mapping[str, str], now: float) -> None:

@@ -172,10 +172,10 @@ class Stranger:
         """Send a message, or any bytes."""
         await self.stream.send_all(message if isinstance(message, bytes) else framed(message))
 
-    async def join(self, secret: str, sandbox: str = BUBBLEWRAP) -> None:
+    async def join(self, secret: str, sandbox: str = BUBBLEWRAP, places: int = 2) -> None:
         """Do as a PC does at first."""
         machine = Machine("pc", sys.platform, "x86_64", 4, 1.0, sandbox, "", {PYTHON: "3.12"}, "0")
-        await self.send(JoinLeague(PROTOCOL, secret, machine, 2))
+        await self.send(JoinLeague(PROTOCOL, secret, machine, places))
 
     async def receive(self, *, answers: bool = False) -> ToHelper | None:
         """Return the next message other than a `Ping`; None at the end. With `answers`, those are answered."""
@@ -212,13 +212,13 @@ async def stranger_at(league: RemoteLeague) -> AsyncIterator[Stranger]:
 
 
 @asynccontextmanager
-async def joined_stranger(league: RemoteLeague) -> AsyncIterator[tuple[Stranger, str]]:
+async def joined_stranger(league: RemoteLeague, places: int = 2) -> AsyncIterator[tuple[Stranger, str]]:
     """Join as a PC that is allowed; yield its first connection and its secret."""
     secret = league.add_code().secret
     expected = len(league.gate.helpers()) + 1
     while True:
         async with stranger_at(league) as stranger:
-            await stranger.join(secret)
+            await stranger.join(secret, places=places)
             if isinstance(await stranger.receive(), Refused):  # the gate may not have heard of the code yet
                 continue
             await league.wait_until(lambda: len(league.gate.helpers()) == expected)

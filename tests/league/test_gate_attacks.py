@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
+import socket
 import struct
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
+import psutil
 import pytest
 import trio
 
@@ -13,7 +17,7 @@ from spielleiter.common.errors import first_error
 from spielleiter.league.certificate import open_certificate
 from spielleiter.league.frames import framed
 from spielleiter.league.gate import MAX_STRANGERS_PER_ADDRESS
-from spielleiter.league.gate_client import PairLostError
+from spielleiter.league.gate_client import PairLostError, RemoteProgram
 from spielleiter.league.gate_messages import (
     MAX_HELLO,
     AllowedHelper,
@@ -49,6 +53,8 @@ from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = pytest.mark.slow  # real processes
 
+MOST_AT_LOOPBACK = MAX_STRANGERS_PER_ADDRESS + 2 * 2 + 1
+"""The most connections from this machine: strangers, further ones for the two places of a PC, and that PC."""
 UNKNOWN = "this code is unknown or was revoked; ask the teacher for another one"
 
 
@@ -152,6 +158,31 @@ async def test_silent_strangers_are_few_and_disturb_nobody(tmp_path: Path) -> No
         assert league.gate.helpers()[0].problem == ""
 
 
+async def test_guesses_of_codes_take_few_places_and_leave_room_for_pcs(tmp_path: Path) -> None:
+    async with open_remote_league(tmp_path) as league, AsyncExitStack() as stack:
+        await league.start_helper()
+        [gate] = [each for each in psutil.Process().children() if "spielleiter.league.gate" in each.cmdline()]
+        answers = []
+        for _ in range(4 * MAX_STRANGERS_PER_ADDRESS):
+            stranger = await stack.enter_async_context(stranger_at(league))
+            with suppress(trio.BrokenResourceError):
+                await stranger.join(new_secret())
+                answers.append(await stranger.receive())
+        kept = [each for each in gate.net_connections() if each.laddr.port == league.gate.port]
+        assert len([each for each in kept if each.status == "ESTABLISHED"]) <= MOST_AT_LOOPBACK + 1
+        assert set(answers) <= {Refused(UNKNOWN), None}
+        assert league.gate.restarts == 0
+
+
+async def test_connections_that_are_reset_are_no_bugs(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    async with open_remote_league(tmp_path) as league:
+        for _ in range(50):
+            with socket.create_connection((LOOPBACK, league.gate.port)) as sock:
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        await league.start_helper()
+    assert "Traceback" not in capfd.readouterr().err
+
+
 async def test_somebody_on_the_leagues_machine_without_a_ticket_gets_nothing(tmp_path: Path) -> None:
     async with open_remote_league(tmp_path) as league:
         await league.start_helper()
@@ -239,6 +270,44 @@ async def test_a_pc_fetches_only_what_it_is_to_run_now(tmp_path: Path) -> None:
                 for each in (other, never):
                     assert await fetch(each.sha256) == "this PC is not to run that package now"
             assert await fetch(mine.sha256) == "this PC is not to run that package now"
+
+
+async def test_a_revoked_code_ends_a_transfer(tmp_path: Path) -> None:
+    async with open_remote_league(tmp_path) as league, joined_stranger(league) as (liar, secret):
+        content = os.urandom(32 * 1024 * 1024)
+        package = tmp_path / "large.zip"
+        package.write_bytes(content)
+        program = RemoteProgram("large", hashlib.sha256(content).hexdigest(), package)
+
+        async def fetch() -> None:
+            assert isinstance(await liar.receive(answers=True), PrepareLease)
+            async with stranger_at(league) as fetcher:
+                await fetcher.send(FetchPackage(secret, program.sha256))
+                received = len(await fetcher.stream.receive_some(1))
+                league.gate.allow([])
+                with trio.fail_after(HANG_TIMEOUT), suppress(trio.BrokenResourceError):
+                    while data := await fetcher.stream.receive_some(1 << 16):
+                        received += len(data)
+                assert received < len(content)
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(fetch)
+            with pytest.raises(PairLostError):
+                async with league.gate.lease(1, [program, None]):
+                    pass
+
+
+async def test_an_answer_about_no_lease_ends_the_connection(tmp_path: Path) -> None:
+    async with open_remote_league(tmp_path) as league, joined_stranger(league) as (liar, _):
+        await liar.send(LeasePrepared(999))
+        assert await liar.receive(answers=True) is None
+        await league.wait_until(lambda: not league.gate.helpers())
+
+
+async def test_a_pc_gets_one_pair_until_a_game_has_counted(tmp_path: Path) -> None:
+    async with open_remote_league(tmp_path) as league, joined_stranger(league):
+        assert league.gate.helpers()[0].free == 1
+        assert league.gate.helpers()[0].places == 2
 
 
 async def lying_run(league: RemoteLeague, folder: Path, *said: object) -> str:

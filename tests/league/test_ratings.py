@@ -107,6 +107,36 @@ def test_intervals_hold_what_they_promise(is_alike: bool) -> None:
     assert 0.91 <= inside / total <= 0.995
 
 
+def test_intervals_hold_although_programs_play_better_against_some() -> None:
+    """However often two programs meet, what one of them is better against the other than its strength says stays."""
+    chance = random.Random(4)
+    inside = total = 0
+    for _ in range(12):
+        true = {version: chance.gauss(0, 200) for version in range(12)}
+        pairings = []
+        for one in range(12):
+            for other in range(one):
+                counts = [0] * 5
+                probability = expected_score(true[one] - true[other] + chance.gauss(0, 60))
+                for _ in range(100):
+                    counts[2 * ((chance.random() < probability) + (chance.random() < probability))] += 1
+                pairings.append(Pairing(one, other, (counts[0], counts[1], counts[2], counts[3], counts[4])))
+        ratings = estimate_ratings(pairings, [], {version: true[version] for version in (0, 1)})
+        for version in range(2, 12):
+            total += 1
+            inside += ratings[version].low <= true[version] <= ratings[version].high
+    assert 0.9 <= inside / total <= 0.995
+
+
+def test_weak_program_that_loses_everything_moves_the_others_little() -> None:
+    honest = [Pairing(one, other, (2, 0, 4, 0, 2)) for one in range(8) for other in range(one)]  # all are equal
+    before = estimate_ratings(honest, [], {7: 0.0})
+    lost = [Pairing(version, 20, (0, 0, 0, 0, 3 + 9 * (version == 0))) for version in range(8)]
+    after = estimate_ratings([*honest, *lost], [], {7: 0.0})
+    assert after[20].value < -350
+    assert all(abs(after[version].value - before[version].value) < 10 for version in range(8))
+
+
 def test_few_games_give_no_interval_of_thousands() -> None:
     for counts in ((1, 0, 0, 0, 0), (0, 0, 0, 0, 3), (0, 0, 0, 0, 30)):
         rating = estimate_ratings([Pairing(1, 2, counts)], [3], {2: 0.0})[1]

@@ -27,10 +27,10 @@ async def test_both_programs_of_a_pair_run_on_a_pc(tmp_path: Path, kind: str) ->
         await league.start_helper(make_sandbox(kind), may_run_unconfined=kind == NONE)
         first, second = league.program("first"), league.program("second", Planted(end="sys.exit(3)"))
         [helper] = league.gate.helpers()
-        assert helper.free == 2
+        assert helper.free == 1
         assert league.gate.run_problem(helper.id, first) == ""
         async with league.gate.lease(helper.id, [first, second]) as lease:
-            assert league.gate.helpers()[0].free == 1
+            assert league.gate.helpers()[0].free == 0
             records = await play_pair(lease, tmp_path)
         assert league.gate.helpers()[0].free == 2
     assert [each.verdict for each in records] == ["regular", "regular"], records

@@ -255,10 +255,18 @@ PAGES = {
     "/teacher/settings": [("teacher", "/teacher/settings")],
     "/teacher/helpers": [("teacher", "/teacher/helpers")],
     "/teacher/log": [("teacher", "/teacher/log")],
+    "/teacher/keep": [("teacher", "/teacher/keep")],
     "/viewer": [("team", "/viewer/")],
 }
 """Who looks at each page, and where."""
-NO_PAGES = {"/static", "/api/changes", "/api/versions/{version:int}", "/watch/{token}", "/language/{language}"}
+NO_PAGES = {
+    "/static",
+    "/teacher/keep/file",
+    "/api/changes",
+    "/api/versions/{version:int}",
+    "/watch/{token}",
+    "/language/{language}",
+}
 ELSEWHERE = {"/setup"}
 """Another test looks at it."""
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import re
+import zipfile
 from collections.abc import MutableMapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -400,14 +403,60 @@ async def test_the_code_of_a_pc_is_shown_once_and_can_be_revoked(pages: Pages) -
     assert "widerrufen" in text_of(await teacher.get("/teacher/helpers"))
 
 
+async def made_file(pages: Pages, teacher: Visitor, kind: str) -> Answer:
+    """Have a file made, and return the download."""
+    await teacher.get("/teacher")
+    answer = await teacher.post(f"/teacher/keep/{kind}")
+    assert answer.headers["location"] == "/teacher/keep"
+    while (file := pages.site.keeping.file) is None or file.is_being_made:
+        with trio.move_on_after(0.1):
+            await pages.director.changed.newer_than(pages.director.changed.newest, ignore)
+    assert file.name in text_of(await teacher.get("/teacher/keep"))
+    return await teacher.get("/teacher/keep/file")
+
+
 async def test_backup_and_export_are_downloads_that_leave_nothing_behind(pages: Pages) -> None:
+    folder = pages.league.database.path.parent
+    (folder / ".keep-killed").mkdir()
+    teacher = await pages.set_up(["Ada"])
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pages.site.keeping.run)
+        backup = await made_file(pages, teacher, "backup")
+        assert backup.body.startswith(b"SQLite format 3\0")
+        assert "attachment" in backup.headers["content-disposition"]
+        assert int(backup.headers["content-length"]) == len(backup.body)
+        export = await made_file(pages, teacher, "export")
+        with zipfile.ZipFile(io.BytesIO(export.body)) as archive:
+            assert {"table.csv", "games.jsonl", "pages/index.html"} <= set(archive.namelist())
+        assert len(kept_folders(folder)) == 1
+        await teacher.get("/teacher/keep")
+        await teacher.post("/teacher/keep/discard")
+        assert (await teacher.get("/teacher/keep/file")).status == 404
+        nursery.cancel_scope.cancel()
+    assert kept_folders(folder) == []
+
+
+async def test_the_page_says_how_far_a_file_is(pages: Pages) -> None:
     teacher = await pages.set_up(["Ada"])
     await teacher.get("/teacher")
-    backup = await teacher.post("/teacher/keep/backup")
-    assert backup.body.startswith(b"SQLite format 3\0")
-    assert "attachment" in backup.headers["content-disposition"]
-    assert (await teacher.post("/teacher/keep/export")).body.startswith(b"PK")
-    assert [path.name for path in pages.league.database.path.parent.glob(".keep*")] == []
+    await teacher.post("/teacher/keep/export")
+    file = pages.site.keeping.file
+    assert file is not None
+    file.share = 0.42
+    answer = await teacher.get("/teacher/keep")
+    assert "42 %" in text_of(answer)
+    assert b"data-waiting" in answer.body
+    await teacher.post("/teacher/keep/export")
+    assert pages.site.keeping.file is file
+    file.problem = "no space left"
+    assert "Festplatte voll" in text_of(await teacher.get("/teacher/keep"))
+
+
+def kept_folders(folder: Path) -> list[str]:
+    return [path.name for path in folder.glob(".keep*")]
+
+
+async def ignore(_frame: bytes) -> None: ...
 
 
 async def test_a_spectator_comes_by_the_link_until_it_is_changed(pages: Pages) -> None:
