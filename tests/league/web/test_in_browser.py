@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
-from starlette.routing import Mount, Route
+from playwright.sync_api import Browser, Route, expect
+from starlette import routing
 
 from spielleiter.league.accounts import begin_session, new_setup_code
 from spielleiter.league.games import list_pairs, missing_games
@@ -159,6 +159,39 @@ def test_the_first_quarter_of_an_hour(served: ServedLeague, visit: Callable[...,
     look(pupil, "refused")
 
 
+def test_an_upload_whose_answer_is_lost_is_sent_again_and_is_one_version(
+    served: ServedLeague, visit: Callable[..., Visit], tmp_path: Path
+) -> None:
+    league = served.league
+    league.add_team(NAMES[0])
+    league(lambda db: change_settings(db, name="Liga der 10b", edition="blokus-2027", teacher_password_hash="none"))
+    pupil = visit()
+    page = pupil.open("login")
+    page.get_by_label("Code vom Zettel").fill(league.codes[NAMES[0]])
+    page.get_by_role("button", name="Anmelden").first.click()
+    page.get_by_role("link", name="Hochladen", exact=True).click()
+    lost: list[str] = []
+
+    def lose_the_first_answer(route: Route) -> None:
+        answer = route.fetch()
+        if lost:
+            route.fulfill(response=answer)
+        else:
+            lost.append(answer.text())
+            route.abort()
+
+    page.route("**/upload?*", lose_the_first_answer)
+    (tmp_path / "bot.zip").write_bytes(b"PK")
+    page.locator("input[type=file]").set_input_files(tmp_path / "bot.zip")
+    page.get_by_role("button", name="Hochladen").click()
+    expect(page.locator(".verdict")).to_contain_text("Platz 1 in der Schlange")
+    assert len(lost) == 1
+    [problem] = pupil.problems  # the browser's own line about the lost answer
+    assert "ERR_FAILED" in problem
+    pupil.problems.clear()
+    assert len(league(list_versions, 1)) == 1
+
+
 def test_pages_of_a_league_that_has_played(served: ServedLeague, visit: Callable[..., Visit]) -> None:
     league = served.league
     for name in NAMES:
@@ -260,13 +293,9 @@ PAGES = {
 }
 """Who looks at each page, and where."""
 NO_PAGES = {
-    "/static",
-    "/teacher/keep/file",
-    "/api/changes",
-    "/api/versions/{version:int}",
-    "/watch/{token}",
-    "/language/{language}",
-}
+    "/static", "/teacher/keep/file", "/games/{game:int}/stderr/{side:int}", "/api/changes",
+    "/api/versions/{version:int}", "/watch/{token}", "/language/{language}",
+}  # fmt: skip
 ELSEWHERE = {"/setup"}
 """Another test looks at it."""
 
@@ -335,7 +364,7 @@ def enter(full: ServedLeague, visit: Callable[..., Visit]) -> Callable[[str], Vi
 def test_every_page_can_be_read_by_everybody(full: ServedLeague, enter: Callable[[str], Visit]) -> None:
     addresses = {
         route.path for route in full.pages.site.routes
-        if isinstance(route, Mount) or (isinstance(route, Route) and "GET" in (route.methods or ()))
+        if isinstance(route, routing.Mount) or (isinstance(route, routing.Route) and "GET" in (route.methods or ()))
     }  # fmt: skip
     assert addresses == {*PAGES, *NO_PAGES, *ELSEWHERE}, "nobody has said who looks at a page"
     for visits in PAGES.values():
@@ -405,6 +434,7 @@ def test_the_final_can_be_read_by_everybody(full: ServedLeague, enter: Callable[
             league.play(pair, number, 0)
     team.open("final")
     look(team, f"{kind}-begun")
+    league(continue_final, time.time(), chance)
     while pairs := league(list_pairs, state="open", purpose="final"):
         for pair in pairs:
             for number in league(missing_games, pair.id):

@@ -190,6 +190,36 @@ async def test_the_command_uploads_with_a_code_and_asks_with_the_token(pages: Pa
     assert (await command.request("POST", "/api/upload?name=bot.zip", wrong, b"PK")).status == 401
 
 
+async def test_commands_end_no_session_of_a_browser_and_may_do_nothing_else(pages: Pages) -> None:
+    await pages.set_up()
+    team = await pages.team("Ada")
+    headers = {"content-type": "application/octet-stream", "authorization": f"Bearer {pages.league.codes['Ada']}"}
+    command = pages.visitor()
+    pages.league(change_settings, uploads_per_hour=100)
+    answers = [
+        await command.request("POST", "/api/upload?name=bot.zip", headers, b"PK%d" % number) for number in range(25)
+    ]
+    assert (await team.get("/upload")).status == 200
+    (cookie,) = team.cookies
+    thief = pages.visitor()
+    thief.cookies[cookie] = answers[-1].json["token"]
+    assert (await thief.get("/upload")).status == 403
+    assert (await thief.get("/")).status == 403
+    with_cookie = {"authorization": f"Bearer {team.cookies[cookie]}"}
+    assert (await command.request("GET", "/api/versions/1", with_cookie)).status == 401
+
+
+async def test_a_page_that_sends_an_upload_again_makes_one_version(pages: Pages) -> None:
+    await pages.set_up()
+    team = await pages.team("Ada")
+    pages.league(change_settings, uploads_per_hour=1)
+    await team.get("/upload")
+    headers = {"content-type": "application/octet-stream", "x-form-token": team.token, "idempotency-key": "k1"}
+    first, again = [await team.request("PUT", "/upload?name=bot.zip", headers, b"PK") for _ in range(2)]
+    assert (first.status, again.status, again.json["version"]["id"]) == (201, 201, first.json["version"]["id"])
+    assert len(pages.league(list_versions, 1)) == 1
+
+
 async def test_an_upload_that_is_sent_again_is_one_version(pages: Pages) -> None:
     await pages.set_up()
     pages.league(change_settings, uploads_per_hour=1)
@@ -230,6 +260,40 @@ async def played(pages: Pages) -> tuple[Visitor, Visitor, Visitor, list[Version]
     }
     pages.league.play(pair, 2, 0, **crash)
     return teacher, ada, grace, versions
+
+
+@pytest.mark.parametrize(
+    ("content", "shown", "hidden", "is_cut"),
+    [
+        (b"first\nlast\n", "first", "", False),
+        (b"first\n" + b"again\n" * 300 + b"last\n", "again", "first", True),
+        (b"first\n" + b"x" * 50_000 + b"\nlast\n", "last", "xxx", True),
+        (b"first" + b"x" * 50_000 + b"last", "last", "first", True),
+    ],
+    ids=["short", "many lines", "long line", "one line"],
+)
+async def test_the_end_of_long_output_is_shown_with_a_link_to_all_of_it(
+    pages: Pages, content: bytes, shown: str, hidden: str, *, is_cut: bool
+) -> None:
+    await pages.set_up()
+    ada = await pages.team("Ada")
+    pages.league.add_team("Grace")
+    pair = pages.league.open_pair(pages.league.accept(1), pages.league.accept(2))
+    game = pages.league.play(pair, 1, 0, stderr1=content + b"\x1b[2J")
+    answer = await ada.get(f"/games/{game}")
+    page = answer.body.decode()
+    assert len(page) < 40_000
+    assert shown in page
+    assert "last" in page
+    assert not hidden or hidden not in page
+    link = f"/games/{game}/stderr/1"
+    assert (link in page) is is_cut
+    whole = await ada.get(link)
+    assert whole.body == content + rb"\x1b[2J"
+    assert whole.headers["content-type"] == "text/plain; charset=utf-8"
+    assert whole.headers["content-disposition"] == f'attachment; filename="stderr-{game}-1.txt"'
+    assert whole.headers["content-security-policy"] == "default-src 'none'; sandbox"
+    assert whole.headers["x-content-type-options"] == "nosniff"
 
 
 async def test_table_games_and_team_pages_show_what_was_played(pages: Pages) -> None:
