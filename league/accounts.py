@@ -73,6 +73,8 @@ class Accounts:
         """Begin a session of the teacher; None if the password is wrong, or there is none yet."""
         await self._guard.wait_for_turn(address)
         is_right = await self._database.read(_is_teachers, password)
+        if is_right:  # so that the teacher sees in the log who else knows the password
+            await self._database.write(lambda db: log.note(db, log.TEACHER, "log-in", now))
         return await self._begin(address, "teacher" if is_right else None, None, now)
 
     async def log_in_spectator(self, address: str, token: str, now: float) -> NewSession | None:

@@ -144,6 +144,7 @@ def public_routes(visits: Visits) -> list[BaseRoute]:
             chart=rating_chart(found.history),
             verdict=lambda verdict: visit.words.say(*VERDICTS.get(verdict, (verdict, verdict))),
             is_own=visit.team_id == team_id,
+            may_challenge=any(row.team_id == visit.team_id for row in visit.director.standings.rows),
             is_inside=is_inside,
         )
 

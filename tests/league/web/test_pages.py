@@ -365,7 +365,7 @@ async def test_the_history_of_a_rating_is_a_picture(pages: Pages) -> None:
     pages.league(
         save_ratings, [RatingOfDay(versions[0].id, f"2027-01-0{day}", 1000.0, 900.0, 1100.0, 3) for day in (1, 2)]
     )
-    assert b"Von 1.000 am 2027-01-01 bis 1.000 am 2027-01-02" in (await ada.get("/teams/1")).body
+    assert b"Von 1.000 am 1.1.2027 bis 1.000 am 2.1.2027" in (await ada.get("/teams/1")).body
 
 
 async def test_older_games_are_on_further_pages(pages: Pages) -> None:
@@ -402,7 +402,7 @@ async def test_the_teacher_controls_the_league(pages: Pages) -> None:
     assert "Finale" not in page
     assert (await teacher.post("/teacher/control/explode")).status == 404
     log = text_of(await teacher.get("/teacher/log"))
-    assert "pause-league" in log
+    assert "Pause für alle" in log
     assert "Lehrkraft" in log
 
 
