@@ -3,9 +3,10 @@
 Run it as `python -m benchmarks.league_evening`; it needs Chromium, and compilers for the languages that it is to use. A
 teacher makes the league in the browser. Within some minutes every team logs in, uploads its package and waits for the
 verdict and then for its first rank in the table, all in Chromium. Meanwhile others look at the table, a live game and
-the big screen. Afterwards the league goes on, by turns with and without visitors: how late the programs' answers are at
-the server must not depend on them. Tables at the end show the times of each upload, planted strengths against ratings,
-how late the clock was, how long the table took, and the memory.
+the big screen. Afterwards the league goes on, by turns without visitors, with readers, and with readers and windows of
+Chromium on this machine: how late the programs' answers are at the server must not depend on them. Tables at the end
+show the times of each upload, planted strengths against ratings, how late the clock was, how long the table took, and
+the memory.
 
 The browsers have a lower priority than the league, since pupils' browsers run on machines of their own.
 """
@@ -15,6 +16,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
+import itertools
 import multiprocessing
 import random
 import re
@@ -30,6 +32,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from http.client import HTTPConnection
 from multiprocessing.connection import Connection
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -59,6 +62,9 @@ READER_PAUSE: Final = 5.0
 SAMPLE_INTERVAL: Final = 5.0
 _QUICK_KINDS: Final = ("C++", "Rust")
 """The programs whose own time does not count: how late their answers are is how late the machine is."""
+NOBODY, READERS, EVERYBODY = "nobody", "readers", "readers and windows"
+VISITORS: Final = (NOBODY, READERS, EVERYBODY)
+"""Who looks on, by turns."""
 _OPTIONS: Final = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 
 
@@ -87,8 +93,8 @@ class Evening:
     """Everything that was seen."""
 
     uploads: list[Upload] = field(default_factory=list)
-    turns: list[tuple[float, float, bool]] = field(default_factory=list)
-    """Beginning and end, as seconds since 1970, and whether there were visitors."""
+    turns: list[tuple[float, float, str]] = field(default_factory=list)
+    """Beginning and end, as seconds since 1970, and which of VISITORS there were; the first is that of the uploads."""
     table: list[tuple[float, float]] = field(default_factory=list)
     """When the table was asked for, and the seconds until it was there."""
     memory: dict[str, float] = field(default_factory=dict)
@@ -257,15 +263,22 @@ class Visitors:
             cookies = await page.context.cookies()
         self.cookie = "; ".join(f"{each.get('name')}={each.get('value')}" for each in cookies)
 
-    async def run(self) -> None:
-        """Look at the league until cancelled."""
+    async def run(self, who: str) -> None:
+        """Look at the league until cancelled: `who` is one of VISITORS."""
         async with asyncio.TaskGroup() as group:
-            for route in ("/", "/beamer", "/viewer/"):
+            for route in ("/", "/beamer", "/viewer/") if who == EVERYBODY else ():
                 group.create_task(self._look(route))
-            for _ in range(self._readers):
+            for _ in range(self._readers if who != NOBODY else 0):
                 group.create_task(self._read())
 
     async def _look(self, route: str) -> None:
+        while True:
+            with contextlib.suppress(BrowserError):
+                await self._look_once(route)
+            self._evening.failed_reads += 1
+            await asyncio.sleep(1)
+
+    async def _look_once(self, route: str) -> None:
         async with window(self._browser) as page:
             await page.goto(self._link)
             await page.goto(f"{self._url}{route}")
@@ -310,12 +323,13 @@ class Visitors:
         self._evening.failed_reads += not is_there
 
 
-def time_table(host: str, cookie: str, interval: float, results: Connection) -> None:
-    """Load the table again and again and send how long each took, until the other end is closed.
+def time_table(host: str, cookie: str, is_wanted: Event, results: Connection) -> None:
+    """Load the table again and again while it `is_wanted` and send how long each took, until the other end is closed.
 
     It runs in a process of its own with the usual priority, so that it measures the league and not the driver.
     """
     while True:
+        is_wanted.wait()
         begin = time.time()
         connection = HTTPConnection(host, timeout=60)
         try:
@@ -328,7 +342,7 @@ def time_table(host: str, cookie: str, interval: float, results: Connection) -> 
             results.send((begin, time.time() - begin if is_there else float("inf")))
         except OSError:
             return
-        time.sleep(interval)
+        time.sleep(STOPWATCH_INTERVAL)
 
 
 # -- the evening ----------------------------------------------------------------------------------------------------
@@ -347,30 +361,33 @@ async def play_evening(options: argparse.Namespace, packages: Sequence[Package],
             visitors = Visitors(browser, url, link, options.readers, evening)
             await visitors.log_in()
             _lower_priority()
+            is_wanted = context.Event()
+            is_wanted.set()
             stopwatch = context.Process(
                 target=time_table,
-                args=(urlsplit(url).netloc, visitors.cookie, STOPWATCH_INTERVAL, sending),
+                args=(urlsplit(url).netloc, visitors.cookie, is_wanted, sending),
                 daemon=True,
             )
             stopwatch.start()
             begin = time.time()
-            looking = group.create_task(visitors.run())
+            looking = group.create_task(visitors.run(EVERYBODY))
             await _upload_all(options, packages, codes, browser, url, folder, evening)
-            evening.turns.append((begin, time.time(), True))
+            evening.turns.append((begin, time.time(), EVERYBODY))
             _say(f"all uploads are done; the league goes on for {options.minutes:g} minutes")
-            end, has_visitors = time.monotonic() + 60 * options.minutes, True
-            while time.monotonic() < end:
-                has_visitors = not has_visitors
+            end = time.monotonic() + 60 * options.minutes
+            for who in itertools.cycle(VISITORS):
                 looking.cancel()
                 await asyncio.wait([looking])
-                if has_visitors:
-                    looking = group.create_task(visitors.run())
+                if time.monotonic() >= end:
+                    break
+                (is_wanted.clear if who == NOBODY else is_wanted.set)()
+                looking = group.create_task(visitors.run(who))
                 await asyncio.sleep(3)  # windows open and close, which is not what is measured
                 begin = time.time()
                 await asyncio.sleep(min(options.turn, max(0.0, end - time.monotonic())))
-                evening.turns.append((begin, time.time(), has_visitors))
+                evening.turns.append((begin, time.time(), who))
                 _say(f"{max(0.0, end - time.monotonic()) / 60:.1f} minutes left")
-            for task in (looking, *tasks):
+            for task in tasks:
                 task.cancel()
             await browser.close()
         stopwatch.terminate()
@@ -456,15 +473,14 @@ def report_games(evening: Evening, folder: Path) -> None:
     verdicts = Counter(game.verdict for game in games)
     failed = sum(not each.is_counted for each in games)
     print(f"\n{len(games)} games, {dict(verdicts.most_common())}, not counted: {failed}")
-    late: dict[bool, list[float]] = {True: [], False: []}
-    lasted: dict[bool, float] = {True: 0.0, False: 0.0}
-    played: Counter[bool] = Counter()
-    for begin, end, has_visitors in evening.turns[1:]:
-        lasted[has_visitors] += end - begin
+    late: dict[str, list[float]] = {who: [] for who in VISITORS}
+    lasted, played = dict.fromkeys(VISITORS, 0.0), Counter[str]()
+    for begin, end, who in evening.turns[1:]:
+        lasted[who] += end - begin
         for game in games:
             if not begin <= game.finished_at <= end:
                 continue
-            played[has_visitors] += 1
+            played[who] += 1
             recording = recordings[game.id]
             if recording is None:
                 continue
@@ -474,24 +490,24 @@ def report_games(evening: Evening, folder: Path) -> None:
             for version, times in zip((game.first, game.second), recording.details["think_times"], strict=True):
                 package = kinds.get(versions[version].team_name)
                 if package is not None and package.kind in _QUICK_KINDS:
-                    late[has_visitors] += times
+                    late[who] += times
     uploading = evening.turns[0]
     count = sum(uploading[0] <= game.finished_at <= uploading[1] for game in games)
     print(f"games a minute: {60 * count / (uploading[1] - uploading[0]):.0f} while uploads came, ", end="")
-    rates = {has: 60 * played[has] / lasted[has] if lasted[has] else 0 for has in (True, False)}
-    print(f"{rates[True]:.0f} with visitors, {rates[False]:.0f} without")
-    print(f"answers of programs in {' and '.join(_QUICK_KINDS)}, as the server's clock saw them:")
-    percentiles = {}
-    for has_visitors, times in late.items():
+    rates = [f"{60 * played[who] / lasted[who]:.0f} beside {who}" for who in VISITORS if lasted[who]]
+    print(", ".join(rates))
+    print(f"answers of programs in {' and '.join(_QUICK_KINDS)}, as the server's clock saw them, by who looked on:")
+    without = 0.0
+    for who, times in late.items():
         if len(times) < 100:
             continue
         cuts = statistics.quantiles(times, n=1000)
-        percentiles[has_visitors] = cuts[989]
-        print(f"  {'with' if has_visitors else 'without':8} visitors: {len(times):6} answers, median "
-              f"{1000 * statistics.median(times):6.2f} ms, 99 % {1000 * cuts[989]:6.2f} ms, "
-              f"99.9 % {1000 * cuts[998]:6.2f} ms, longest {1000 * max(times):6.1f} ms")  # fmt: skip
-    if len(percentiles) == 2:
-        print(f"  99 % with visitors are {percentiles[True] / percentiles[False]:.2f} of those without")
+        without = without or cuts[989]
+        print(
+            f"  {who:20}: {len(times):6} answers, median {1000 * statistics.median(times):6.2f} ms, 99 % "
+            f"{1000 * cuts[989]:6.2f} ms ({cuts[989] / without:.2f} of the first), 99.9 % {1000 * cuts[998]:6.2f} ms, "
+            f"longest {1000 * max(times):6.1f} ms"
+        )
 
 
 def report_ratings(evening: Evening, folder: Path) -> None:
@@ -549,12 +565,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Play an evening and print what came of it."""
     parser = argparse.ArgumentParser(
         description=(__doc__ or "").partition("\n")[0],
-        epilog="With default options it takes about 14 minutes. Progress goes to standard error.",
+        epilog="With default options it takes about 15 minutes. Progress goes to standard error.",
     )
     parser.add_argument("--teams", type=int, default=1000, help="take only the first N packages [default: all, 40]")
-    parser.add_argument("--upload-minutes", type=float, default=8.5, help="minutes in which all upload [8.5]")
-    parser.add_argument("--minutes", type=float, default=4.0, help="minutes that the league goes on after that [4]")
-    parser.add_argument("--turn", type=float, default=30.0, help="seconds with and without visitors, by turns [30]")
+    parser.add_argument("--upload-minutes", type=float, default=8.0, help="minutes in which all upload [8]")
+    parser.add_argument("--minutes", type=float, default=5.5, help="minutes that the league goes on after that [5.5]")
+    parser.add_argument(
+        "--turn", type=float, default=30.0, help="seconds of a turn without, with some, with all visitors [30]"
+    )
     parser.add_argument("--readers", type=int, default=20, help="spectators beside three windows of Chromium [20]")
     parser.add_argument(
         "--client", type=Path, action="append", default=[], help="another package that is uploaded, too"
