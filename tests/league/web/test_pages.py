@@ -14,16 +14,19 @@ from urllib.parse import quote
 
 import pytest
 import trio
+from starlette.routing import Route
 
 from spielleiter.league.accounts import new_setup_code
 from spielleiter.league.games import list_games, list_pairs
 from spielleiter.league.helpers import list_helpers
+from spielleiter.league.log import all_log_entries
 from spielleiter.league.model import Fault, RatingOfDay, Version
 from spielleiter.league.rating_chart import rating_chart
 from spielleiter.league.rating_history import save_ratings
 from spielleiter.league.settings import change_settings, load_settings
 from spielleiter.league.stages import continue_final
 from spielleiter.league.versions import finish_check, finish_full_check, get_version, list_versions
+from spielleiter.league.web.log_texts import ACTIONS
 from spielleiter.league.web.public import losses_by_reason
 from tests.league.leagues import NOON, League
 from tests.league.web.sites import PASSWORD, Pages, Visitor, pages_of
@@ -406,6 +409,59 @@ async def test_the_teacher_controls_the_league(pages: Pages) -> None:
     assert "Lehrkraft" in log
 
 
+async def test_the_log_says_in_words_who_changed_what(pages: Pages) -> None:
+    tried = list[str]()
+
+    async def change(who: Visitor, actor: str, path: str, **form: str) -> None:
+        before = len(pages.league(all_log_entries))
+        await who.get("/")  # for the token
+        assert (await who.post(path, form)).status in {200, 303}, path
+        actors = {entry.actor for entry in pages.league(all_log_entries)[before:]}
+        assert actor in actors, f"nothing in the log says who has done {path}"
+        tried.append(path)
+
+    teacher = await pages.set_up(["Alan"])
+    page = (await teacher.get("/teacher/settings")).body.decode()
+    settings = dict(re.findall(r'<input type="text"[^>]* name="(\w+)" value="([^"]*)"', page))
+    await change(teacher, "teacher", "/teacher/settings", **{**settings, "name": "Liga 10c", "challenges_per_day": "7"})
+    assert "Herausforderungen eines Teams am Tag: 7" in text_of(await teacher.get("/teacher/log"))
+    await change(teacher, "teacher", "/teacher/control/message", text="Hallo")
+    await change(teacher, "teacher", "/teacher/control/remove-message", message="1")
+    for action in ("pause", "resume", "new-link", "remove-link"):
+        await change(teacher, "teacher", f"/teacher/control/{action}")
+    await change(teacher, "teacher", "/teacher/teams", names="Barbara")
+    await change(teacher, "teacher", "/teacher/codes")
+    await change(teacher, "teacher", "/teacher/teams/1/rename", name="Alan T.")
+    for action in ("pause", "resume", "code", "remove"):
+        await change(teacher, "teacher", f"/teacher/teams/1/{action}")
+    await change(teacher, "teacher", "/teacher/helpers/add", name="Raum 12")
+    for action in ("allow", "forbid", "revoke"):
+        await change(teacher, "teacher", f"/teacher/helpers/{action}", helper="1")
+    ada, grace = await pages.team("Ada"), pages.league.add_team("Grace")
+    old, new, other = pages.league.accept(3), pages.league.accept(3), pages.league.accept(grace)
+    pages.league.play_pair(new, other, 0, 1)
+    for path in ("/team/helpers", f"/teams/{grace}/challenge", f"/versions/{old.id}/take-back",
+                 f"/versions/{new.id}/discard"):  # fmt: skip
+        await change(ada, "team:3", path)
+    for path in ("/pairs/1/repeat", "/pairs/3/void", f"/versions/{old.id}/pause", f"/versions/{old.id}/resume",
+                 "/control/freeze"):  # fmt: skip
+        await change(teacher, "teacher", f"/teacher{path}")
+    await change(teacher, "teacher", "/teacher/control/final", kind="swiss", pairs="1")
+    for path in ("/control/end", "/control/practice", f"/versions/{other.id}/remove"):
+        await change(teacher, "teacher", f"/teacher{path}")
+    await change(teacher, "teacher", "/teacher/password", old=PASSWORD, password="another password")
+    await change(pages.visitor(), "teacher", "/login", password="another password")
+
+    entries = pages.league(all_log_entries)
+    assert {entry.action for entry in entries} <= set(ACTIONS), "the log has an action that nobody put into words"
+    for route in pages.site.routes:
+        if isinstance(route, Route) and "POST" in (route.methods or ()):
+            pattern = re.sub(r"{.*?}", "[^/]+", route.path)
+            # the first has been used, the second changes nothing, the others have tests of their own
+            if route.path not in {"/setup", "/logout", "/api/upload", "/teacher/keep/{action}"}:
+                assert any(re.fullmatch(pattern, path) for path in tried), f"nobody has tried {route.path}"
+
+
 async def test_settings_are_checked_and_kept(pages: Pages) -> None:
     teacher = await pages.set_up()
     page = (await teacher.get("/teacher/settings")).body.decode()
@@ -577,6 +633,14 @@ async def test_pages_speak_the_chosen_language(pages: Pages) -> None:
     assert b'<html lang="en">' in (await teacher.get("/")).body
     for evil in ("//evil.example", "https://evil.example", "/\\evil.example", "/%0d%0aset-cookie:x"):
         assert (await teacher.get(f"/language/en?back={quote(evil)}")).headers["location"] == "/"
+    assert (await teacher.get("/language/de?back=/games?team=3")).headers["location"] == "/games?team=3"
+    assert b"back=/games%3Fteam%3D3" in (await teacher.get("/games?team=3")).body
+    for evil in ("https://evil.example/x", f"https://{HOST}//evil.example", f"https://{HOST}/x%22onload=y"):
+        refused = await teacher.post("/teacher/control/explode", None, referer=evil)
+        assert b'href="/">Zur' in refused.body, evil
+    back = await teacher.post("/teacher/control/explode", None, referer=f"http://{HOST}/teacher/teams")
+    assert b'href="/teacher/teams">Zur' in back.body
+    await teacher.get("/language/en")
     await teacher.get("/language/xx")
     assert b'<html lang="en">' in (await teacher.get("/")).body
 
