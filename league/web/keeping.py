@@ -32,7 +32,7 @@ _FOLDER: Final = ".keep-"
 """The beginning of the names of the folders in which the files are."""
 _NO_ADDRESS: Final = WebError(404, "Diese Adresse gibt es hier nicht.", "There is no such address here.")
 _NO_FILE: Final = WebError(
-    404, "Diese Datei gibt es nicht mehr; lass sie noch einmal machen.", "This file is gone; have it made once more."
+    404, "Diese Datei gibt es nicht mehr; erzeugen Sie sie noch einmal.", "This file is gone; have it made once more."
 )
 
 

@@ -33,7 +33,7 @@ from spielleiter.league.web.parts import Arena, Director, Gate
 from spielleiter.league.web.public import EVERYBODY, public_routes
 from spielleiter.league.web.teacher import teacher_routes
 from spielleiter.league.web.team import team_routes
-from spielleiter.league.web.visits import LoginNeededError, Visits, read_form, see_other
+from spielleiter.league.web.visits import LoginNeededError, Visits, local_path, read_form, see_other
 from spielleiter.server import events
 from spielleiter.server.net.password_guard import PasswordGuard
 from spielleiter.viewer.web.answers import Application, Receive, Scope, Send, WebError, json_response
@@ -114,7 +114,9 @@ class LeagueSite:
         self._visits = visits
         self.keeping = Keeping(visits)
         pages = PageSettings(host="127.0.0.1", port=0, secret=arena.viewer_secret, is_match=True, spares_processor=True)
-        self._viewer = Site(pages, self._note, arena.connect_viewer, self._find_replay, Home("../", lambda: self._name))
+        self._viewer = Site(
+            pages, self._note, arena.connect_viewer, self._find_replay, Home("../", lambda: self._name, "../language/")
+        )
         self.routes: list[BaseRoute] = [
             *_session_routes(visits),
             *public_routes(visits),
@@ -202,8 +204,12 @@ class LeagueSite:
             self._report_bug(error)
             return await refuse(request, WebError(507, *_DISK))
 
-        async def admit_bug(_request: Request, _error: Exception) -> Response:
-            return JSONResponse(WebError(500, *_STATUS_TEXTS[500]).as_json(), 500)
+        async def admit_bug(request: Request, _error: Exception) -> Response:
+            error = WebError(500, *_STATUS_TEXTS[500])
+            try:
+                return await refuse(request, error)
+            except Exception:  # such as of a database that cannot be read, which the page needs as well
+                return JSONResponse(error.as_json(), 500)
 
         return {
             WebError: refuse,
@@ -271,9 +277,8 @@ def _session_routes(visits: Visits) -> list[BaseRoute]:
 
     async def speak(request: Request) -> Response:
         """Choose the language, and go back to the page `?back=`."""
-        back = request.query_params.get("back", "/")
-        is_local = re.fullmatch(r"/(?!/)[A-Za-z0-9/_-]*", back) is not None
-        return visits.speak(request.path_params["language"], see_other(back if is_local else "/"))
+        back = local_path(request.query_params.get("back", "/"))
+        return visits.speak(request.path_params["language"], see_other(back))
 
     return [
         Route("/login", login_page),

@@ -34,6 +34,7 @@ from spielleiter.league.teams import (
     resume_team,
 )
 from spielleiter.league.versions import active_versions, pause_version, remove_version, resume_version, set_anchors
+from spielleiter.league.web.log_texts import action_text, details_text, subject_text
 from spielleiter.league.web.parts import Gate
 from spielleiter.league.web.visits import Visit, Visits, read_form, see_other
 from spielleiter.server.editions import EDITIONS
@@ -133,6 +134,16 @@ _SWITCHES: Final = (
         "Dangerous: without a sandbox, programs run nevertheless. They can read and change whatever you can here",
     ),
 )
+
+_LABELS: Final = {
+    **{each.name: (each.de, each.en) for each in _NUMBERS},
+    **{name: (de, en) for name, de, en in _SWITCHES},
+    "name": ("Name", "name"),
+    "edition": ("Spiel", "game"),
+    "language": ("Sprache", "language"),
+    "freeze_at": ("Ende der Übungszeit", "end of practice"),
+}
+"""What the settings are called in the log."""
 
 
 def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> list[BaseRoute]:
@@ -340,7 +351,16 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
         teams = await database.read(list_teams, with_removed=True)
         actors = {f"team:{team.id}": team.name for team in teams}
         older = f"/teacher/log?before={entries[-1].id}" if len(entries) == ENTRIES_ON_PAGE else ""
-        return visit.page("log", entries=entries, actors=actors, older=older)
+        words = visit.words
+        return visit.page(
+            "log",
+            entries=entries,
+            actors=actors,
+            older=older,
+            action=lambda entry: action_text(entry.action, words),
+            subject=lambda entry: subject_text(entry.action, entry.subject, words),
+            details=lambda entry: details_text(entry.details, words, _LABELS),
+        )
 
     def post(path: str, handler: Callable[[Request], Any]) -> Route:
         return Route(path, handler, methods=["POST"])
@@ -401,7 +421,7 @@ def _league_of(form: Mapping[str, str]) -> dict[str, Any]:
             "The name of the league needs 1 to 60 characters.",
         )
     if edition is None:
-        raise RefusedError("no-game", "Wähle ein Spiel.", "Choose a game.")
+        raise RefusedError("no-game", "Wählen Sie ein Spiel.", "Choose a game.")
     return {"name": name, "edition": edition.name, "game_type": edition.game_type}
 
 
@@ -435,7 +455,7 @@ def _change_settings(db: Connection, form: Mapping[str, str], now: float) -> Non
     changed = {
         name: msgspec.to_builtins(values[name]) for name in values if getattr(settings, name) != getattr(old, name)
     }
-    note(db, TEACHER, "change-settings", now, ", ".join(changed), to=changed)
+    note(db, TEACHER, "change-settings", now, to=changed)
 
 
 def _time_in(text: str) -> float | None:
@@ -477,7 +497,7 @@ def _begin_final(db: Connection, form: Mapping[str, str], now: float) -> None:
     kind = next((each for each in get_args(stages.FinalKind) if each == form.get("kind")), None)
     pairs = form.get("pairs", "")
     if kind is None or pairs not in {"1", "2", "3", "5", "10"}:
-        raise RefusedError("no-kind", "Wähle eine Art des Finales.", "Choose a kind of final.")
+        raise RefusedError("no-kind", "Wählen Sie eine Art des Finales.", "Choose a kind of final.")
     stages.begin_final(db, kind, int(pairs), now)
 
 

@@ -31,7 +31,7 @@ OF_TEAMS: Final = {
     "/upload", "/versions/{version:int}/{action}", "/teams/{team:int}/challenge", "/team/helpers",
 }  # fmt: skip
 WITH_CODE: Final = {"/api/upload", "/api/versions/{version:int}"}
-SHARED: Final = {"/versions/{version:int}"}
+SHARED: Final = {"/versions/{version:int}", "/games/{game:int}/stderr/{side:int}"}
 """For teams and the teacher."""
 
 
@@ -117,6 +117,10 @@ async def test_no_team_acts_on_what_is_anothers(pages: Pages) -> None:
         for secret in (b"output of Grace", b"grace.py", b"spare.zip"):
             assert secret not in answer.body, page
         assert (page != "/games/1") or b"output of Ada" in answer.body
+    assert (await team.get("/games/1/stderr/1")).body == b"output of Ada"
+    for secret_output in ("/games/1/stderr/2", "/games/1/stderr/0", "/games/1/stderr/3", "/games/2/stderr/1"):
+        assert (await team.get(secret_output)).status == 404
+    assert (await browsers["teacher"].get("/games/1/stderr/2")).body == b"output of Grace"
     seen = (await browsers["spectator"].get("/games/1")).body
     assert b"output of" not in seen
     assert b"grace.py" not in seen
