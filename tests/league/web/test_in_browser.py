@@ -23,6 +23,7 @@ from spielleiter.league.model import Fault, PairingResult, RatingOfDay, Role
 from spielleiter.league.rating_history import save_ratings
 from spielleiter.league.settings import change_settings
 from spielleiter.league.stages import FinalKind, begin_final, continue_final, freeze
+from spielleiter.league.static_pages import write_static_pages
 from spielleiter.league.teams import pause_team
 from spielleiter.league.versions import finish_check, list_versions, pause_version, withdraw_version
 from tests.league.leagues import League
@@ -156,6 +157,7 @@ def test_the_first_quarter_of_an_hour(served: ServedLeague, visit: Callable[...,
     served.wake()
     expect(page.locator(".verdict")).to_have_text("Abgelehnt.")
     expect(page.locator(".error")).to_contain_text("packe es mit ein")
+    expect(page.get_by_role("link", name="Neue Version hochladen")).to_be_visible()
     look(pupil, "refused")
 
 
@@ -449,3 +451,18 @@ def test_the_final_can_be_read_by_everybody(full: ServedLeague, enter: Callable[
         league(lambda db: change_settings(db, is_paused=True, stage="over"))
         team.open("upload")
         look(team, "over")
+
+
+def test_exported_pages_can_be_read_by_everybody(
+    full: ServedLeague, visit: Callable[..., Visit], tmp_path: Path
+) -> None:
+    folder = tmp_path / "pages"
+    full.league(write_static_pages, folder, full.pages.director.standings, "2027-01-31")
+    window = visit()
+    window.base = tmp_path.as_uri()
+    for name in ("index", "team-1", "team-40", "games/1"):
+        window.page.goto(f"{folder.as_uri()}/{name}.html")
+        expect(window.page.get_by_role("heading", level=1).first).to_be_visible()
+        assert window.problems == [], name
+        look(window, f"static-{name.replace('/', '-')}")
+        window.problems.clear()  # axe fetches the style sheet, which the policy of a file forbids

@@ -10,6 +10,8 @@ import pytest
 from starlette.routing import Mount, Route
 
 from spielleiter.league.accounts import new_spectator_link
+from spielleiter.league.database import Database
+from spielleiter.league.errors import LeagueDiskError
 from spielleiter.league.log import add_message
 from spielleiter.league.model import Fault, Version
 from spielleiter.league.settings import change_settings
@@ -250,6 +252,29 @@ async def test_hostile_texts_are_shown_as_texts(pages: Pages) -> None:
         page = (await teacher.get(path)).body.decode()
         for markup in ("<script>alert", "<b>Ada", "<i>", 'onload=x"', "49{", "\x1b", "\x00"):
             assert markup not in page, (path, markup)
+    assert pages.bugs == []
+
+
+class FullDisk(Database):
+    """The same database, on a disk that has no room for an upload."""
+
+    async def write(self, function: Any, *args: Any, **options: Any) -> Any:
+        if function is add_upload:
+            raise LeagueDiskError("the disk is full")
+        return await super().write(function, *args, **options)
+
+
+async def test_full_disk_is_told_to_pupils_and_is_no_bug(league: League) -> None:
+    database = FullDisk(league.database.path)
+    try:
+        pages = pages_of(League(database))
+        await pages.set_up()
+        team = await pages.team("Ada")
+        await team.get("/upload")
+        answer = await team.upload(b"PK")
+    finally:
+        database.close()
+    assert (answer.status, "kein Platz" in answer.json["error"]["de"]) == (507, True)
     assert pages.bugs == []
 
 
