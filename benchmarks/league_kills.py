@@ -40,7 +40,7 @@ LONGEST_LIFE: Final = 45.0
 """Seconds from the first answer of the pages to the kill."""
 UPLOAD_PAUSE: Final = 8.0
 START_TIMEOUT: Final = 120.0
-_CREATED: Final = 201
+CREATED: Final = 201
 
 
 class Seen:
@@ -82,7 +82,8 @@ def _sums(db: Connection) -> Counter[tuple[int, int]]:
     return found
 
 
-def _package(number: int) -> bytes:
+def package(number: int) -> bytes:
+    """Return a sound program, which differs from others by its number."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as archive:
         archive.writestr("start.sh", '#!/bin/sh\nexec python3 -IS player.py "$@"\n')
@@ -90,7 +91,8 @@ def _package(number: int) -> bytes:
     return file.getvalue()
 
 
-def _upload(port: int, code: str, content: bytes) -> tuple[int, Any]:
+def upload(port: int, code: str, content: bytes) -> tuple[int, Any]:
+    """Upload a program; return status and answer."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
     with contextlib.closing(connection):
         headers = {"Authorization": f"Bearer {code}", "Content-Type": "application/octet-stream"}
@@ -99,7 +101,8 @@ def _upload(port: int, code: str, content: bytes) -> tuple[int, Any]:
         return answer.status, json.loads(answer.read())
 
 
-def _wait_for_pages(port: int) -> None:
+def wait_for_pages(port: int) -> None:
+    """Return once the league listens."""
     deadline = time.monotonic() + START_TIMEOUT
     while True:
         try:
@@ -111,7 +114,7 @@ def _wait_for_pages(port: int) -> None:
             time.sleep(0.1)
 
 
-def _kill(process: subprocess.Popen[bytes], how: str) -> None:
+def end_league(process: subprocess.Popen[bytes], how: str) -> None:
     """End the league; what is below it has to end by itself, unless `how` is to kill everything."""
     below = psutil.Process(process.pid).children(recursive=True)
     if how == "arena":
@@ -134,23 +137,48 @@ def _kill(process: subprocess.Popen[bytes], how: str) -> None:
                 each.kill()
 
 
+def make_league(folder: Path, teams: int) -> list[str]:
+    """Make a league whose teams have programs that play; return their codes."""
+    with contextlib.closing(open_database(folder)) as database:
+        values = {"name": "kills", "game_type": "swc_2027_blokus", "edition": "blokus-2027"}
+        database.write_now(change_settings, **values, uploads_per_hour=1000, runs_without_sandbox=True)
+        database.write_now(set_anchors, [Anchor("builtin:random", 0.0)], time.time())
+        made = database.write_now(add_teams, [f"Team {number}" for number in range(1, teams + 1)], time.time())
+        for each in made:  # so that games are played from the first life on
+            version = database.write_now(add_upload, each.team.id, "bot.zip", package(each.team.id), time.time())
+            database.write_now(finish_check, version.id, None, time.time())
+        return [each.code for each in made]
+
+
+def free_port() -> int:
+    """Return a port at which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def start_league(folder: Path, port: int) -> subprocess.Popen[bytes]:
+    """Start a league, with its pages at this port."""
+    command = [*own_python(), "-P", "-m", "spielleiter", "league", str(folder), "--port", str(port)]
+    return subprocess.Popen([*command, "--helpers-port", "0"], stdout=subprocess.DEVNULL)
+
+
 def _live(folder: Path, codes: Sequence[str], seen: Seen, chance: random.Random, port: int, how: str) -> None:
     """Run the league for some seconds, upload meanwhile, and kill it."""
-    command = [*own_python(), "-P", "-m", "spielleiter", "league", str(folder), "--port", str(port)]
-    process = subprocess.Popen([*command, "--helpers-port", "0"], stdout=subprocess.DEVNULL)
+    process = start_league(folder, port)
     try:
-        _wait_for_pages(port)
+        wait_for_pages(port)
         end = time.monotonic() + chance.uniform(SHORTEST_LIFE, LONGEST_LIFE)
         while time.monotonic() < end:
             number = chance.getrandbits(40)
-            status, answer = _upload(port, chance.choice(codes), _package(number))
-            if status == _CREATED:
+            status, answer = upload(port, chance.choice(codes), package(number))
+            if status == CREATED:
                 seen.uploads.add(answer["version"]["id"])
             else:
                 seen.refused += 1
             time.sleep(min(UPLOAD_PAUSE, max(0.0, end - time.monotonic())))
     finally:
-        _kill(process, how)
+        end_league(process, how)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -162,18 +190,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args(arguments)
     chance = random.Random(options.seed)
-    with contextlib.closing(open_database(options.folder)) as database:
-        values = {"name": "kills", "game_type": "swc_2027_blokus", "edition": "blokus-2027"}
-        database.write_now(change_settings, **values, uploads_per_hour=1000, runs_without_sandbox=True)
-        database.write_now(set_anchors, [Anchor("builtin:random", 0.0)], time.time())
-        names = [f"Team {number}" for number in range(1, options.teams + 1)]
-        teams = database.write_now(add_teams, names, time.time())
-        codes = [each.code for each in teams]
-        for each in teams:  # so that games are played from the first life on
-            version = database.write_now(add_upload, each.team.id, "bot.zip", _package(each.team.id), time.time())
-            database.write_now(finish_check, version.id, None, time.time())
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
+    codes = make_league(options.folder, options.teams)
+    port = free_port()
     seen = Seen()
     for kill in range(1, options.kills + 1):
         how = chance.choice(("the command", "everything", "arena"))

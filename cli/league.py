@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import click
 
 from spielleiter.cli.options import TEXT, WholeNumber
-from spielleiter.cli.output import print_line
+from spielleiter.cli.output import print_line, showing_share
 from spielleiter.cli.running import Failure, Misuse, run_until_stopped
 from spielleiter.common.process import hide_this_process
 from spielleiter.protocol.defaults import DEFAULT_HELPERS_PORT
@@ -149,8 +149,8 @@ def _existing(folder: Path) -> Iterator[Database]:
 def _back_up(folder: Path, path: Path) -> None:
     from spielleiter.league.backup import write_backup
 
-    with _existing(folder) as database:
-        write_backup(database, path)
+    with _existing(folder) as database, showing_share(f"Writing {path}") as show:
+        write_backup(database, path, show)
     print_line(f"{path}: {path.stat().st_size / 1e6:.1f} MB; it has everything, so keep it where only you can read it")
 
 
@@ -166,8 +166,8 @@ def _restore(folder: Path, path: Path) -> None:
 def _export(folder: Path, target: Path) -> None:
     from spielleiter.league.export import write_export
 
-    with _existing(folder) as database:
-        write_export(database, target, time.strftime("%Y-%m-%d"))
+    with _existing(folder) as database, showing_share(f"Writing {target}") as show:
+        write_export(database, target, time.strftime("%Y-%m-%d"), show)
     print_line(f"{target}: table.csv, games.csv, league.json, replays and more")
 
 

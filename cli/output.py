@@ -12,12 +12,14 @@ import io
 import os
 import re
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final, TextIO
 
 import click
 
-from spielleiter.common.terminal import end_quietly_without_readers
+from spielleiter.common.terminal import end_quietly_without_readers, understands_escapes
 
 _HANDLER: Final = "spielleiter.nearest"
 _SPELLINGS: Final = {
@@ -135,3 +137,45 @@ def fitted(line: str, out: TextIO) -> str:
     indent = " " * (len(line) - len(line.lstrip(" ")) + 2)
     joined = _IN_BACKTICKS.sub(lambda found: found[0].replace(" ", JOINT), line)
     return "\n".join(filled(joined, columns, indent if len(indent) < columns // 2 else ""))
+
+
+# -- what goes on -----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def changing_line() -> Iterator[Callable[[str], None]]:
+    """What shows a text in one line that changes on a terminal, and otherwise each new text as a line of its own.
+
+    On leaving, the line on the terminal is empty again. It is on standard error.
+    """
+    import shutil
+
+    from spielleiter.common.text import escaped
+
+    is_live = understands_escapes(sys.stderr)
+    shown = ""
+
+    def show(text: str) -> None:
+        nonlocal shown
+        text = escaped(text)
+        if text == shown:
+            return
+        shown = text
+        if is_live:
+            click.echo(f"\r\x1b[K{text[: shutil.get_terminal_size().columns - 1]}", nl=False, err=True)
+        else:
+            print_line(text, err=True)
+
+    try:
+        yield show
+    finally:
+        if is_live and shown:
+            click.echo("\r\x1b[K", nl=False, err=True)
+
+
+@contextmanager
+def showing_share(doing: str) -> Iterator[Callable[[float], None]]:
+    """What shows how much is done of `doing`, a share up to 1: each percent on a terminal, otherwise each tenth."""
+    step = 1 if understands_escapes(sys.stderr) else 10
+    with changing_line() as show:
+        yield lambda share: show(f"{doing}: {int(100 * share) // step * step} %")

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import http.client
 import json
 import secrets
-import shutil
-import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
@@ -17,9 +14,8 @@ from urllib.parse import urlencode, urlsplit
 import click
 
 from spielleiter.cli.options import TEXT
-from spielleiter.cli.output import print_line
+from spielleiter.cli.output import changing_line, print_line
 from spielleiter.cli.running import EXIT_FAULT, Failure, Misuse
-from spielleiter.common.terminal import understands_escapes
 from spielleiter.common.text import escaped
 
 PAUSES: Final = (3.0, 10.0)
@@ -72,7 +68,7 @@ def upload(package: Path, url: str, code: str, main: str, parameters: str, no_wa
     if status != _CREATED:
         raise Failure(_error_text(status, answer, language))
     version, token = answer["version"], answer["token"]
-    with _progress() as show:
+    with changing_line() as show:
         show(f"{version['label']}: uploaded, {len(content) / 1e6:.1f} MB")
         if no_wait:
             return
@@ -185,27 +181,3 @@ class _Service:
             return response.status, json.loads(data)
         except (ValueError, RecursionError):
             raise Failure(_error_text(response.status, None, "en")) from None
-
-
-@contextlib.contextmanager
-def _progress() -> Iterator[Callable[[str], None]]:
-    """What shows a text in one line that changes on a terminal, and otherwise each new text as a line of its own."""
-    is_live = understands_escapes(sys.stderr)
-    shown = ""
-
-    def show(text: str) -> None:
-        nonlocal shown
-        text = escaped(text)
-        if text == shown:
-            return
-        shown = text
-        if is_live:
-            click.echo(f"\r\x1b[K{text[: shutil.get_terminal_size().columns - 1]}", nl=False, err=True)
-        else:
-            print_line(text, err=True)
-
-    try:
-        yield show
-    finally:
-        if is_live and shown:
-            click.echo("\r\x1b[K", nl=False, err=True)

@@ -26,12 +26,17 @@ from spielleiter.league.settings import change_settings, load_settings
 from spielleiter.server.net.password_guard import PasswordGuard
 
 SHORTEST_PASSWORD: Final = 10
-IDLE_SECONDS: Final[dict[Role, float]] = {"teacher": 12 * 3600.0, "team": 14 * 86_400.0, "spectator": 400 * 86_400.0}
+IDLE_SECONDS: Final[dict[Role, float]] = {
+    "teacher": 12 * 3600.0,
+    "team": 14 * 86_400.0,
+    "spectator": 400 * 86_400.0,
+    "command": 86_400.0,
+}
 """How long an unused session lasts. A teacher's browser may be left open in a classroom."""
 _TOUCH_SECONDS: Final = 600.0
 _TOKEN_BYTES: Final = 32
 _MOST_SESSIONS: Final = 20
-"""Of a team, and of the teacher; the oldest ends with one more."""
+"""Of a team's browsers, of its commands, and of the teacher; the oldest ends with one more."""
 _MOST_SPECTATORS: Final = 2000
 
 T = TypeVar("T")
@@ -58,10 +63,18 @@ class Accounts:
         team_id = await self._database.read(_team_of, code)
         return await self._begin(address, None if team_id is None else "team", team_id, now)
 
+    async def log_in_command(self, address: str, code: str, now: float) -> NewSession | None:
+        """The same for `spielleiter upload`, whose sessions end none of the team's browsers."""
+        await self._guard.wait_for_turn(address)
+        team_id = await self._database.read(_team_of, code)
+        return await self._begin(address, None if team_id is None else "command", team_id, now)
+
     async def log_in_teacher(self, address: str, password: str, now: float) -> NewSession | None:
         """Begin a session of the teacher; None if the password is wrong, or there is none yet."""
         await self._guard.wait_for_turn(address)
         is_right = await self._database.read(_is_teachers, password)
+        if is_right:  # so that the teacher sees in the log who else knows the password
+            await self._database.write(lambda db: log.note(db, log.TEACHER, "log-in", now))
         return await self._begin(address, "teacher" if is_right else None, None, now)
 
     async def log_in_spectator(self, address: str, token: str, now: float) -> NewSession | None:

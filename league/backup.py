@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -47,26 +48,34 @@ def held_folder(folder: Path) -> Iterator[None]:
         yield
 
 
-def write_backup(database: Database, path: Path) -> None:
+def write_backup(database: Database, path: Path, on_progress: Callable[[float], object] = lambda _share: None) -> None:
     """Write the state of this moment to the file `path`, which must not exist.
 
-    Blocks, for some seconds with a large league; others may read and change the league meanwhile. Raises
-    LeagueFileError if the file is there, and LeagueDiskError; then the file is not there.
+    Blocks, for a minute with a large league; others may read and change the league meanwhile. `on_progress` is called
+    with the share that is done; what it raises ends the backup. Raises LeagueFileError if the file is there, and
+    LeagueDiskError; then the file is not there.
     """
     incomplete = path.with_name(f"{path.name}.incomplete")
     if path.exists():
         raise LeagueFileError(f"{path}: is there already; choose another name")
     try:
         incomplete.unlink(missing_ok=True)
-        database.copy_to(incomplete)
-        incomplete.chmod(0o600)
+        # before it holds anything: others must not be able to read it, nor to have opened it
+        os.close(os.open(incomplete, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        database.copy_to(incomplete, on_progress)
         _add_certificate(incomplete, database.path.with_name(CERTIFICATE))
+        _write_through(incomplete)
         incomplete.rename(path)
     except OSError as error:
         raise LeagueDiskError(f"{path}: {error.strerror or error}; choose another place") from None
     finally:
         with contextlib.suppress(OSError):
             incomplete.unlink(missing_ok=True)
+
+
+def _write_through(path: Path) -> None:
+    with path.open("r+b") as file:
+        os.fsync(file.fileno())
 
 
 def restore_backup(path: Path, folder: Path) -> Path | None:

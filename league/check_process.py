@@ -51,8 +51,10 @@ SHORT_START: Final = 15.0
 """Seconds in which a program must take its seat in the short check."""
 SHORT_GAME: Final = 30.0
 """Seconds of the game of the short check; one that is not over then has shown enough."""
-LOW_NICENESS: Final = 10
-"""By how much the full check and unpacking give way to games and to short checks."""
+SHORTEST_GAME: Final = 10.0
+"""Seconds of it that are left on a machine that was busy before it."""
+FULL_NICENESS: Final = 10
+"""By how much the full check gives way to games and to short checks; unpacking does not: a game waits for it."""
 MEMORY: Final = 512 * 1024 * 1024
 """Bytes that the inspection of a package may take: the syntax tree of a source is a thousand times as large."""
 
@@ -82,6 +84,7 @@ def limited_memory() -> Iterator[None]:
 async def short_check(start: StartCheck, folder: Path, tell: Callable[[str], None]) -> Checked:
     """Inspect a package, start it and play one game; its files are in `folder`. Raises MatchError and OSError."""
     path, main = Path(start.path), start.main or None
+    began = trio.current_time()
     tell("inspecting the ZIP")
     with limited_memory():
         inspection = await trio.to_thread.run_sync(inspect_package, path, main)
@@ -89,7 +92,8 @@ async def short_check(start: StartCheck, folder: Path, tell: Callable[[str], Non
             return Checked(fault_of(inspection.red[0]))
         package = await trio.to_thread.run_sync(unpack_package, path, folder / "program", main, start.parameters)
     sandbox = await trio.to_thread.run_sync(lambda: choose_sandbox(python_version=inspection.python_version))
-    setup = _setup_of(start, inspection.python_version, ProgramTimeouts(start=SHORT_START, game=SHORT_GAME), 1.0)
+    longest = max(SHORTEST_GAME, SHORT_GAME - (trio.current_time() - began))
+    setup = _setup_of(start, inspection.python_version, ProgramTimeouts(start=SHORT_START, game=longest), 1.0)
     games = PackageGames(
         setup, join_command(package.words), package.folder, folder / "out", 1.0, sandbox.python_description
     )
@@ -99,16 +103,16 @@ async def short_check(start: StartCheck, folder: Path, tell: Callable[[str], Non
         better = await one_word_fault(setup, package, sandbox, folder / "out", result)
         red = red if better is None else [better]
     warnings = tuple(fault_of(each) for each in inspection.findings if each.level is Level.YELLOW)
-    if not red or _was_only_long(result, start):
+    if not red or _was_only_long(result, start, longest):
         return Checked(None, warnings, result.is_undecided)
     return Checked(fault_of(red[0]), warnings)
 
 
-def _was_only_long(result: GameResult, start: StartCheck) -> bool:
-    """Whether a program played without a fault until the time for the game was over."""
+def _was_only_long(result: GameResult, start: StartCheck, longest: float) -> bool:
+    """Whether a program played without a fault until the time for the game, `longest`, was over."""
     record = result.record
     own = record.think_times[0]
-    is_time_over = record.verdict == Verdict.HANGS and record.wall_seconds >= SHORT_GAME
+    is_time_over = record.verdict == Verdict.HANGS and record.wall_seconds >= longest
     return is_time_over and len(own) > 1 and max(own) <= start.soft_timeout
 
 
@@ -185,12 +189,12 @@ async def serve() -> None:
     async with open_parent(decode_to_check) as parent:
         requests = aiter(parent)
         request = await anext(requests)
-        can_wait = isinstance(request, StartUnpacking) or (isinstance(request, StartCheck) and request.kind == "full")
+        can_wait = isinstance(request, StartCheck) and request.kind == "full"
         answer: FromCheck
         with temporary_folder() as folder:
             try:
                 if sys.platform != "win32" and can_wait:
-                    os.nice(LOW_NICENESS)
+                    os.nice(FULL_NICENESS)
 
                 async with trio.open_nursery() as nursery:
 

@@ -35,6 +35,9 @@ _CACHE_KIBIBYTES: Final = 16 * 1024
 _LARGEST_EMPTY_LOG: Final = 64 * 1024 * 1024
 """Bytes of the write-ahead log that are kept for the next changes."""
 
+_PAGES_AT_ONCE: Final = 4000
+"""Pages that are copied between two calls about the progress."""
+
 P = ParamSpec("P")
 T = TypeVar("T")
 S = TypeVar("S", bound=msgspec.Struct)
@@ -111,15 +114,29 @@ class Database:
 
         self.write_now(upgrade)
 
-    def copy_to(self, path: Path) -> None:
-        """Write a consistent copy to `path` while others read and change the database. Raises LeagueDiskError."""
+    def copy_to(self, path: Path, on_progress: Callable[[float], object] = lambda _share: None) -> None:
+        """Write a consistent copy to `path` while others read and change the database.
+
+        `on_progress` is called with the share that is done; what it raises ends the copying. Raises LeagueDiskError.
+        """
+
+        def tell(_status: int, remaining: int, total: int) -> None:
+            on_progress(1 - remaining / max(total, 1))
+
         with self._errors(), self._engine.connect() as connection:
             source = connection.connection.driver_connection
             assert isinstance(source, sqlite3.Connection)
-            connection.rollback()  # a backup needs no transaction, and may not begin in one
-            with contextlib.closing(sqlite3.connect(path)) as target:
-                source.backup(target)
-                target.execute("PRAGMA journal_mode = DELETE")  # so that the copy is one file
+            connection.rollback()
+            # without a transaction, the copying would begin anew after each change that others make meanwhile
+            source.execute("BEGIN")
+            source.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            try:
+                with contextlib.closing(sqlite3.connect(path)) as target:
+                    target.execute("PRAGMA synchronous = OFF")  # a copy that is not complete is thrown away
+                    source.backup(target, pages=_PAGES_AT_ONCE, progress=tell)
+                    target.execute("PRAGMA journal_mode = DELETE")  # so that the copy is one file
+            finally:
+                source.execute("ROLLBACK")
 
     def close(self) -> None:
         """Close the file; the write-ahead log is merged into it."""

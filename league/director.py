@@ -73,6 +73,12 @@ ROUTINE_INTERVAL: Final = 30.0
 """Seconds between two looks at the dates, and two entries in the history of ratings."""
 SHORT_ATTEMPTS: Final = 3
 """How often a short check is begun before the version is refused because of it."""
+CHECKS_AT_ONCE: Final = 2
+"""How many short checks run at a time: a program that never joins delays no other upload."""
+CHECKS_PLACES: Final = 2
+"""The places that a short check takes: it plays, too, and somebody waits for it."""
+VERSIONS_SHARE: Final = 0.25
+"""The share of all places that one version may take; two in any case."""
 CALM_PAIRS: Final = 20
 """After this many pairs without an overload, one more is played at a time."""
 
@@ -199,7 +205,9 @@ class Director:
         self._table_wanted = trio.Event()
         self._most_pairs = 0
         self._calm_pairs = 0
-        self._checks = 0
+        self._checking: dict[int, Version] = {}
+        """The versions whose short checks are running, in the order in which they began."""
+        self._waiting: list[Version] = []
         self._check_seconds = _UPLOAD_SECONDS
         self._doing: dict[int, str] = {}
         self._attempts: Counter[int] = Counter()
@@ -330,36 +338,45 @@ class Director:
     # -- checks -----------------------------------------------------------------------------------------------------
 
     async def _check_uploads(self) -> None:
-        """Carry out the short checks, one after the other."""
-        while True:
-            woken = self._woken
-            settings = await self._read(load_settings)
-            waiting = await self._read(versions.waiting_versions)
-            self._show_queue(waiting)
-            version = next((each for each in waiting if self._is_due(-each.id)), None)
-            if version is None or not self._may_run_uploads(settings):
-                await self._wait(woken)
-                continue
-            if await self._change(versions.begin_check, version.id):
-                await self._check_shortly(version, settings, waiting)
+        """Carry out the short checks, CHECKS_AT_ONCE at a time."""
+        async with trio.open_nursery() as nursery:
+            while True:
+                woken = self._woken
+                settings = await self._read(load_settings)
+                self._waiting = await self._read(versions.waiting_versions)
+                self._show_queue()
+                version = next((each for each in self._waiting if self._is_due(-each.id)), None)
+                if version is None or len(self._checking) == CHECKS_AT_ONCE or not self._may_run_uploads(settings):
+                    await self._wait(woken)
+                elif await self._change(versions.begin_check, version.id):
+                    self._checking[version.id] = version
+                    nursery.start_soon(self._check_shortly, version, settings)
 
-    def _show_queue(self, waiting: list[Version]) -> None:
+    def _show_queue(self) -> None:
+        order = [*self._checking, *(each.id for each in self._waiting if each.id not in self._checking)]
         self.queue = tuple(
-            QueuedCheck(version.id, self._check_seconds * place, self._doing.get(version.id, ""))
-            for place, version in enumerate(waiting, 1)
+            QueuedCheck(each, self._check_seconds * (1 + place // CHECKS_AT_ONCE), self._doing.get(each, ""))
+            for place, each in enumerate(order)
         )
         self.changed.publish()
 
-    async def _check_shortly(self, version: Version, settings: LeagueSettings, waiting: list[Version]) -> None:
+    async def _check_shortly(self, version: Version, settings: LeagueSettings) -> None:
+        """Carry out a short check, which is in `_checking` until its verdict is recorded."""
+        try:
+            await self._decide(version, settings)
+        finally:
+            del self._checking[version.id]
+            self._doing.pop(version.id, None)
+            self.wake()
+
+    async def _decide(self, version: Version, settings: LeagueSettings) -> None:
         began = trio.current_time()
-        order = [version, *(each for each in waiting if each.id != version.id)]
 
         def tell(text: str) -> None:
-            self._doing = {version.id: text}
-            self._show_queue(order)
+            self._doing[version.id] = text
+            self._show_queue()
 
         tell("starting")
-        self._checks += 1
         try:
             with trio.fail_after(SHORT_TIMEOUT):
                 checked = await self._check(await self._start_of("short", version, settings), tell)
@@ -379,13 +396,9 @@ class Director:
         else:
             fault = checked.fault
             self._check_seconds += 0.3 * (trio.current_time() - began - self._check_seconds)
-        finally:
-            self._checks -= 1
-            self._doing = {}
         self._attempts.pop(version.id, None)
         self._retry.pop(-version.id, None)
         await self._change(versions.finish_check, version.id, fault, self._now())
-        self.wake()
 
     async def _check_fully(self) -> None:
         """Carry out the full checks, one after the other, while no upload waits."""
@@ -459,7 +472,9 @@ class Director:
 
     async def _start_pair(self, nursery: trio.Nursery, settings: LeagueSettings) -> bool:
         """Start the next pair, if there is one and a place for it."""
-        has_place = len(self._playing) - len(self._away) < self._places(settings)
+        places = self._places(settings)
+        left = places - len(self._playing) + len(self._away)
+        has_place = left > 0
         if settings.is_paused or settings.stage == "over" or self._arena.ready is None:
             return False
         free = sorted(
@@ -484,7 +499,9 @@ class Director:
                 return True
         if settings.stage == "final":
             return False
-        if has_place and await self._open_pair(list(able.values()), settings):
+        # the last place is kept for the version that is being checked, which others would make wait for a whole pair
+        is_kept = left == 1 and places > 2 and bool(self._checking)
+        if has_place and await self._open_pair(list(able.values()), settings, only_new=is_kept):
             return True  # it is started the next time
         for helper in free:
             with suppress(MissingPackageError, NotCheckedError, OSError):  # gone meanwhile, or no memory or disk for it
@@ -503,7 +520,7 @@ class Director:
         if not self._may_run_uploads(settings):
             return 0
         most = self._most_pairs if settings.most_games_at_once is None else settings.most_games_at_once
-        return max(1, min(most, self._most_pairs) - self._checks)  # a check plays, too
+        return max(1, min(most, self._most_pairs) - CHECKS_PLACES * len(self._checking))
 
     async def _waiting_pairs(self, able: Mapping[int, Version], settings: LeagueSettings) -> list[Pair]:
         """Return the pairs that are open in the database and may be played now, the most urgent one first."""
@@ -522,8 +539,10 @@ class Director:
             return waiting_of(await self._read(games.list_pairs, state="open"))
         return found
 
-    async def _open_pair(self, playing: Sequence[Version], settings: LeagueSettings) -> Pair | None:
-        """Open the next pair of these versions in the database."""
+    async def _open_pair(
+        self, playing: Sequence[Version], settings: LeagueSettings, *, only_new: bool = False
+    ) -> Pair | None:
+        """Open the next pair of these versions in the database; with `only_new`, of one that has not played yet."""
         # instead of a pair that the machine has failed, no other one is opened again and again
         opened = await self._read(games.list_pairs, state="open")
         failed = {version for pair in opened if pair.id in self._retry for version in (pair.first, pair.second)}
@@ -531,13 +550,28 @@ class Director:
         busy = Counter(version for pair in self._playing.values() for version in (pair.first, pair.second))
         meetings = Counter(self.standings.meetings)
         meetings.update((min(pair.first, pair.second), max(pair.first, pair.second)) for pair in self._playing.values())
-        candidates = []
+        most = self._most_of_version(settings)
+        candidates, anchors = [], []
         for version in playing:
             estimate = self.standings.ratings.get(version.id)
-            if estimate is not None:
-                deviation = 0.0 if version.team_id is None else (estimate.high - estimate.low) / 4
+            if estimate is None:
+                continue
+            if version.team_id is None:
+                anchors.append(Candidate(version.id, None, estimate.value, 0.0, busy[version.id]))
+            elif busy[version.id] < most:
+                deviation = (estimate.high - estimate.low) / 4
                 candidates.append(Candidate(version.id, version.team_id, estimate.value, deviation, busy[version.id]))
-        found = next_pairing(candidates, meetings, self._chance)
+        have_played = {version for pair, count in meetings.items() if count for version in pair}
+        new = next(
+            (version for version in playing if version.team_id is not None and version.id not in have_played), None
+        )
+        if new is not None and anchors:
+            # the lowest level, which is the quickest; the table, which follows soon, may not know the version yet
+            anchors = [min(anchors, key=lambda anchor: anchor.rating)]
+            candidates = [Candidate(new.id, new.team_id, anchors[0].rating)]
+        elif only_new:
+            return None
+        found = next_pairing([*anchors, *candidates], meetings, self._chance)
         if found is None:
             return None
         pair = await self._change(
@@ -550,6 +584,11 @@ class Director:
         )
         assert isinstance(pair, Pair)
         return pair
+
+    def _most_of_version(self, settings: LeagueSettings) -> int:
+        """How many pairs a version may play at a time, so that a slow one does not take all places."""
+        places = self._places(settings) + sum(helper.places for helper in self._helpers())
+        return max(2, int(VERSIONS_SHARE * places))
 
     async def _play(self, pair: Pair, place: _Place | None, settings: LeagueSettings) -> None:
         """Play what is missing of a pair, here or on another machine, and record each game."""

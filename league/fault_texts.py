@@ -411,6 +411,20 @@ _PHRASES: Final = (
 )
 
 
+_GERMAN_KINDS: Final[Mapping[str, str]] = {
+    ", it is empty": ", sondern leer",
+    " but a 7z archive": ", sondern ein 7z-Archiv",
+    " but a RAR archive": ", sondern ein RAR-Archiv",
+    " but a gzip file, such as .tar.gz": ", sondern eine gzip-Datei, etwa .tar.gz",
+    " but a bzip2 file": ", sondern eine bzip2-Datei",
+    " but an xz file": ", sondern eine xz-Datei",
+    " but a program": ", sondern ein Programm",
+    " but a program for Windows": ", sondern ein Programm für Windows",
+    " but a script": ", sondern ein Skript",
+}
+"""What a file is that is no ZIP, as `not-a-zip` says it."""
+
+
 def fault_of(finding: Finding) -> Fault:
     """Return a finding as a sentence in each language."""
     german = _GERMAN[finding.code]
@@ -418,6 +432,8 @@ def fault_of(finding: Finding) -> Fault:
     for name, value in values.items():
         if name in {"reason", "game", "title"}:
             values[name] = german_reason(str(value))
+        elif name == "kind":
+            values[name] = _GERMAN_KINDS.get(str(value), value)
     english = finding.text[:1].upper() + finding.text[1:]
     return Fault(finding.code, german.format_map(values), english)
 

@@ -140,8 +140,8 @@ def repeat_pair(db: Connection, pair_id: int, now: float) -> Pair:
     """Void a pair and open another one in its place, with the same seed."""
     old = get_pair(db, pair_id)
     void_pair(db, pair_id, now)
-    # in the final it takes the old one's place in its round
-    purpose: Purpose = "final" if old.purpose == "final" else "repeat"
+    # in the final it takes the old one's place in its round, and a challenge still counts for nothing
+    purpose: Purpose = "repeat" if old.purpose == "league" else old.purpose
     log.note(db, log.TEACHER, "repeat-pair", now, str(pair_id))
     return open_pair(
         db,
@@ -201,7 +201,8 @@ _OF_SINGLE: Final = ("s0", "s1", "s2")
 
 def _counts(pair: Pair, games: Iterable[Any]) -> Mapping[str, int]:
     """What a pair with these games adds to the results of its pairing, by column."""
-    if pair.purpose == "check" or pair.state == "void":
+    # the teams choose whom they challenge: that would let them choose their points, and agree on results
+    if pair.purpose in {"check", "challenge"} or pair.state == "void":
         return {}
     found: Counter[str] = Counter()
     halves = []
@@ -332,8 +333,8 @@ def list_games(
 def all_games(db: Connection) -> Iterator[Game]:
     """Yield all games, the oldest first, without having all of them in memory."""
     rows = db.execute(_GAMES.order_by(schema.games.c.id).execution_options(yield_per=_PORTION))
-    for row in rows.mappings():
-        yield Game(**row)
+    for row in rows:
+        yield Game(*row)
 
 
 def games_of_pairs(db: Connection, pair_ids: Iterable[int]) -> list[Game]:
@@ -392,15 +393,15 @@ def _games_with(db: Connection, ids: Sequence[int]) -> list[Game]:
 
 def _games_query() -> Select[Any]:
     games, pairs = schema.games, schema.pairs
-    own = [games.c[name] for name in Game.__struct_fields__ if name in games.c]
+    columns: dict[str, Any] = {name: games.c[name] for name in Game.__struct_fields__ if name in games.c}
     source = games.join(pairs, pairs.c.id == games.c.pair_id)
-    labels = []
     for number, column in ((1, games.c.first), (2, games.c.second)):
         version, team = schema.versions.alias(f"version{number}"), schema.teams.alias(f"side{number}")
         source = source.join(version, version.c.id == column).outerjoin(team, team.c.id == version.c.team_id)
         label = func.coalesce(team.c.name + " v" + cast(version.c.number, String), version.c.name)
-        labels.append(label.label(f"label{number}"))
-    return select(*own, *labels, pairs.c.purpose, pairs.c.round).select_from(source)
+        columns[f"label{number}"] = label.label(f"label{number}")
+    columns |= {"purpose": pairs.c.purpose, "round": pairs.c.round}
+    return select(*(columns[name] for name in Game.__struct_fields__)).select_from(source)
 
 
 _GAMES: Final = _games_query()

@@ -9,7 +9,8 @@ from typing import Any, Final, Literal, TypeAlias
 
 import msgspec
 
-Role: TypeAlias = Literal["teacher", "team", "spectator"]
+Role: TypeAlias = Literal["teacher", "team", "spectator", "command"]
+"""A command is `spielleiter upload` with the code of a team: it may upload, and ask what became of that."""
 Stage: TypeAlias = Literal["practice", "frozen", "final", "over"]
 VersionState: TypeAlias = Literal["waiting", "checking", "accepted", "refused", "withdrawn", "removed"]
 FullCheck: TypeAlias = Literal["waiting", "running", "passed", "warned", "failed"]

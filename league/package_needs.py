@@ -26,9 +26,11 @@ _LINUX: Final = "linux"
 _PYTHON: Final = re.compile(r"(?:/usr(?:/local)?/bin/)?python3?(?:\.\d+)?")
 _JAVA: Final = re.compile(r"(?:/usr/bin/)?java")
 _OWN_FOLDER: Final = re.compile(r"\$\(dirname (?:--)? ?\"?\$(?:0|\{?BASH_SOURCE(?:\[0\]\})?)\"?\)|\$\{0%/\*\}")
-_CHANGE_FOLDER: Final = re.compile(r"cd (?:-- )?\"?<own>\"?(?: *\|\| *exit(?: \d+)?)?")
+_OWN: Final = "\0"
+"""Stands for the folder of the script."""
+_CHANGE_FOLDER: Final = re.compile(r"cd (?:-- )?\"?\0\"?(?: *\|\| *exit(?: \d+)?)?")
 _HARMLESS: Final = re.compile(r"set -[a-z]+(?: pipefail)?")
-_SPECIAL: Final = re.compile(r"[$`|&;<>(){}*?\[\]~\\]")
+_SPECIAL: Final = re.compile(r"[$`|&;<>(){}*?\[\]~\\\0]")
 _PARAMETERS: Final = re.compile(r"\s+(?:\"\$@\"|\$@|\"?\$\{@\}\"?|\$\*)$")
 
 
@@ -91,16 +93,18 @@ def _needs_of(archive: PackageArchive, main: MainFile) -> PackageNeeds:
 
 def _started_by(text: str, archive: PackageArchive) -> tuple[str, ...]:
     """Return the words of the only command of a script; empty if it has others, or does not start Python or Java."""
+    if _OWN in text:
+        return ()
     commands = []
     for line in text.splitlines():
-        command = _OWN_FOLDER.sub("<own>", line.strip())
+        command = _OWN_FOLDER.sub(_OWN, line.strip())
         if command and not command.startswith("#") and not _CHANGE_FOLDER.fullmatch(command):
             commands.append(command)
     commands = [each for each in commands if not _HARMLESS.fullmatch(each)]
     if len(commands) != 1:
         return ()
     command, is_passing = _PARAMETERS.subn("", commands[0])
-    command = command.replace("<own>/", "")
+    command = command.replace(f"{_OWN}/", "")
     if not is_passing or _SPECIAL.search(command):
         return ()
     try:

@@ -60,7 +60,8 @@ class LeagueSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The number of pairs of games in each meeting of the final."""
     final_seeding: tuple[int, ...] = ()
     """The versions in the last final, the one seeded highest first."""
-    final_begun_at: float | None = None
+    final_after: int = 0
+    """The newest pair of games of a final when the last final began."""
     is_paused: bool = False
     anchors: tuple[Anchor, ...] = ()
     kept_replays: int | None = None

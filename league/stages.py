@@ -3,14 +3,15 @@ knock-out.
 
 Invariants: the rounds and the results of a final follow from its seeding and its recorded games alone, so a final that
 was interrupted goes on as if it had not been. A round of a knock-out or a Swiss final begins when the one before it is
-decided. Who can no longer play, because it was removed or paused, loses its meetings.
+decided. Who can no longer play, because it was removed or paused, loses its meetings; in the table, the games that it
+has not played count as lost.
 """
 
 from __future__ import annotations
 
 import itertools
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final, Literal, TypeAlias
 
@@ -39,6 +40,8 @@ from spielleiter.match.plan import SEED_BITS
 
 MOST_PLAY_OFFS: Final = 3
 """The most play-offs of an even meeting in a knock-out, each a pair of games; then the game's points decide."""
+MOST_REPEATS: Final = 3
+"""How often a pair of a meeting is played again because a game of it did not count."""
 
 FinalKind: TypeAlias = Literal["round-robin", "swiss", "knock-out"]
 
@@ -82,7 +85,8 @@ def begin_final(db: Connection, kind: FinalKind, pairs: int, now: float) -> None
     _drop_final(db, now)
     for pair in games.list_pairs(db, state="open"):
         games.void_pair(db, pair.id, now, by=log.LEAGUE)
-    change_settings(db, final_kind=kind, final_pairs=max(1, pairs), final_seeding=seeding, final_begun_at=now)
+    newest = max((pair.id for pair in games.list_pairs(db, purpose="final")), default=0)
+    change_settings(db, final_kind=kind, final_pairs=max(1, pairs), final_seeding=seeding, final_after=newest)
     _enter(db, "final", now, kind=kind)
 
 
@@ -245,6 +249,8 @@ class _State:
         self.rounds: list[Round] = []
         self.pairs: dict[tuple[int, Pairing], list[Pair]] = defaultdict(list)
         """By round and pairing: the pairs of the meeting, in the order in which they were opened."""
+        self.repeated: set[int] = set()
+        """The pairs in whose place another one is played, since a game of theirs did not count."""
         self.scores: dict[tuple[int, Pairing], tuple[float, float]] = defaultdict(lambda: (0.0, 0.0))
         self.missing: list[tuple[int, int, int, str]] = []
         """Round, versions and label of the pairs that have to be opened now."""
@@ -259,11 +265,10 @@ def _state_of(db: Connection, settings: LeagueSettings) -> _State:
     by_id = {version.id: version for version in versions.list_versions(db)}
     seeds = [by_id[version] for version in settings.final_seeding if version in by_id]
     able = {version.id for version in versions.playing_versions(db)}
-    begun_at = settings.final_begun_at or 0.0
     pairs = [
         pair
         for pair in games.list_pairs(db, purpose="final")
-        if pair.state != "void" and pair.created_at >= begun_at and pair.round is not None
+        if pair.state != "void" and pair.id > settings.final_after and pair.round is not None
     ]
     played: dict[int, list[Game]] = defaultdict(list)
     for game in games.games_of_pairs(db, [pair.id for pair in pairs]):
@@ -281,10 +286,17 @@ def _follow(
     """Go through the rounds as far as they are decided, and find what has to be played next."""
     state = _State(seeds)
     index_of = {version.id: index for index, version in enumerate(seeds)}
+    repeats: Counter[tuple[int, Pairing, str]] = Counter()
     for pair in pairs:
         if pair.first in index_of and pair.second in index_of:
             first, second = index_of[pair.first], index_of[pair.second]
-            state.pairs[pair.round or 0, (min(first, second), max(first, second))].append(pair)
+            place = pair.round or 0, (min(first, second), max(first, second))
+            state.pairs[place].append(pair)
+            if pair.state == "done" and not all(game.is_counted for game in played[pair.id]):
+                repeats[*place, pair.label] += 1
+                if repeats[*place, pair.label] <= MOST_REPEATS:
+                    state.repeated.add(pair.id)
+                    continue
             _count(state, (first, second), played[pair.id])
     state.is_decided = True
     for each in _rounds_of(settings, len(seeds)):
@@ -330,7 +342,7 @@ def _decide(
     played: Mapping[int, Sequence[Game]],
 ) -> None:
     """Decide an encounter from its games, or note what has to be opened for it."""
-    own = state.pairs[number, encounter.pairing]
+    own = [pair for pair in state.pairs[number, encounter.pairing] if pair.id not in state.repeated]
     first, second = encounter.pairing
     ids = state.seeds[first].id, state.seeds[second].id
     is_knock_out = settings.final_kind == "knock-out"
@@ -350,6 +362,10 @@ def _decide(
                 encounter.reason = Reason.ABSENCE
                 others = [index for index in encounter.pairing if index in able]
                 encounter.winner = others[0] if others else first if is_knock_out else None
+                if others:
+                    unplayed = 2 * wanted - int(sum(score))
+                    state.tallies[others[0]][0] += unplayed
+                    state.tallies[absent[0]][2] += unplayed
                 return
             label = _play_off(play_off) if play_off else ""
             state.missing += [(number, *ids, label)] * (wanted - len(match))

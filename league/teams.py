@@ -69,7 +69,7 @@ def _require_name(db: Connection, name: str, own: int | None = None) -> None:
     if any(unicodedata.category(each) in _INVISIBLE for each in name):
         raise RefusedError(
             "name-characters",
-            "Ein Name darf keine unsichtbaren Zeichen enthalten; tippe ihn noch einmal.",
+            "Ein Name darf keine unsichtbaren Zeichen enthalten; tippen Sie ihn noch einmal.",
             "A name must not contain invisible characters; type it again.",
         )
     folded = unicodedata.normalize("NFKC", name).casefold()
@@ -77,7 +77,7 @@ def _require_name(db: Connection, name: str, own: int | None = None) -> None:
         if other != own and unicodedata.normalize("NFKC", taken).casefold() == folded:
             raise RefusedError(
                 "name-taken",
-                f"Ein Team „{taken}“ gibt es schon; wähle einen anderen Namen.",
+                f"Ein Team „{taken}“ gibt es schon; nehmen Sie einen anderen Namen.",
                 f"There is a team “{taken}” already; choose another name.",
             )
 

@@ -39,6 +39,11 @@ class Words:
             return f"{at.day}.{at.month}.{at.year}, {at:%H:%M}"
         return f"{at.day} {_MONTHS[at.month - 1]} {at.year}, {at:%H:%M}"
 
+    def day(self, iso: str) -> str:
+        """Return a day that is given as ``2027-01-31``."""
+        year, month, day = (int(part) for part in iso.split("-"))
+        return f"{day}.{month}.{year}" if self.language == "de" else f"{day} {_MONTHS[month - 1]} {year}"
+
     def duration(self, seconds: float) -> str:
         """Return a time to wait, in the unit that fits."""
         if seconds < 100:

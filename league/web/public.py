@@ -8,9 +8,10 @@ from typing import Final
 
 from sqlalchemy import Connection
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import BaseRoute, Route
 
+from spielleiter.common.text import escaped_lines
 from spielleiter.league.games import get_game, get_recording, list_games
 from spielleiter.league.model import Game, RatingOfDay, Role, Team, Version
 from spielleiter.league.rating_chart import rating_chart
@@ -28,8 +29,15 @@ GAMES_OF_TEAM: Final = 20
 GAMES_FOR_REASONS: Final = 200
 """The number of the newest games of a team whose losses are counted by their reasons."""
 ROWS_ON_BEAMER: Final = 16
-OUTPUT_BYTES: Final = 256 * 1024
-"""The most of a program's standard error that a page shows: the end of it."""
+OUTPUT_BYTES: Final = 16 * 1024
+"""The most of a program's standard error that a page shows: the end of it, where a crash stands."""
+OUTPUT_LINES: Final = 200
+_NO_OUTPUT: Final = WebError(404, "Diese Ausgabe gibt es nicht.", "There is no such output.")
+_OUTPUT_HEADERS: Final = {
+    "cache-control": "no-store",
+    "content-security-policy": "default-src 'none'; sandbox",
+    "x-content-type-options": "nosniff",
+}
 
 VERDICTS: Final = {
     "": ("auf dem Brett verloren", "lost on the board"),
@@ -87,12 +95,11 @@ def public_routes(visits: Visits) -> list[BaseRoute]:
         recording = await database.read(get_recording, game_id)
         outputs = []
         if recording is not None:
-            sides = (
-                (found.team1, found.label1, recording.stderr1, found.machine1),
-                (found.team2, found.label2, recording.stderr2, found.machine2),
-            )
+            sides = ((found.team1, found.label1, recording.stderr1), (found.team2, found.label2, recording.stderr2))
             outputs = [
-                (label, _shown_lines(stderr)) for team_id, label, stderr, _ in sides if visit.may_see_inside(team_id)
+                _end_of(number, label, stderr or b"")
+                for number, (team_id, label, stderr) in enumerate(sides, 1)
+                if visit.may_see_inside(team_id)
             ]
         return visit.page(
             "game",
@@ -102,6 +109,20 @@ def public_routes(visits: Visits) -> list[BaseRoute]:
             may_watch=visit.may_watch(found.team1, found.team2),
             outputs=outputs,
         )
+
+    async def output(request: Request) -> Response:
+        """All that a program (1 or 2) of a game has written to standard error, as a text to save."""
+        visit = await visits.open(request, "team", "teacher")
+        game_id, side = request.path_params["game"], request.path_params["side"]
+        found = await database.read(get_game, game_id)
+        recording = await database.read(get_recording, game_id)
+        if side not in {1, 2} or recording is None or not visit.may_see_inside((found.team1, found.team2)[side - 1]):
+            raise _NO_OUTPUT
+        stderr = (recording.stderr1, recording.stderr2)[side - 1] or b""
+        # escaped, since whoever opens the file in a terminal would let the program write to that
+        text = escaped_lines(stderr.decode("utf-8", "replace"))
+        disposition = {"content-disposition": f'attachment; filename="stderr-{game_id}-{side}.txt"'}
+        return PlainTextResponse(text, headers=_OUTPUT_HEADERS | disposition)
 
     async def team(request: Request) -> Response:
         """One team: its place, its history and games; for itself and the teacher, its versions with their faults."""
@@ -123,6 +144,7 @@ def public_routes(visits: Visits) -> list[BaseRoute]:
             chart=rating_chart(found.history),
             verdict=lambda verdict: visit.words.say(*VERDICTS.get(verdict, (verdict, verdict))),
             is_own=visit.team_id == team_id,
+            may_challenge=any(row.team_id == visit.team_id for row in visit.director.standings.rows),
             is_inside=is_inside,
         )
 
@@ -155,6 +177,7 @@ def public_routes(visits: Visits) -> list[BaseRoute]:
         Route("/", table),
         Route("/games", games),
         Route("/games/{game:int}", game),
+        Route("/games/{game:int}/stderr/{side:int}", output),
         Route("/teams/{team:int}", team),
         Route("/final", final),
         Route("/beamer", beamer),
@@ -175,9 +198,25 @@ def _games_and_teams(db: Connection, team_id: int | None, before: int | None) ->
     return list_games(db, team_id=team_id, before=before, limit=GAMES_ON_PAGE), list_teams(db)
 
 
-def _shown_lines(stderr: bytes | None) -> list[str]:
-    text = (stderr or b"")[-OUTPUT_BYTES:].decode("utf-8", "replace")
-    return [line.expandtabs(4) for line in text.splitlines()]
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """The end of what a program has written to standard error: `number` is 1 or 2 for its side of the game."""
+
+    number: int
+    label: str
+    lines: list[str]
+    size: int
+    """Bytes of all of it."""
+    is_cut: bool
+
+
+def _end_of(number: int, label: str, stderr: bytes) -> _Output:
+    text = stderr[-OUTPUT_BYTES:].decode("utf-8", "replace")
+    lines = [line.expandtabs(4) for line in text.splitlines()]
+    is_cut = len(stderr) > OUTPUT_BYTES or len(lines) > OUTPUT_LINES
+    if len(stderr) > OUTPUT_BYTES and len(lines) > 1:
+        del lines[0]  # its beginning is missing
+    return _Output(number, label, lines[-OUTPUT_LINES:], len(stderr), is_cut)
 
 
 def _reason_for(visit: Visit, game: Game) -> str:

@@ -28,11 +28,12 @@ from spielleiter.league.database import Database
 from spielleiter.league.errors import LeagueDiskError, RefusedError
 from spielleiter.league.games import get_game, get_recording
 from spielleiter.league.settings import load_settings
+from spielleiter.league.web.keeping import Keeping
 from spielleiter.league.web.parts import Arena, Director, Gate
 from spielleiter.league.web.public import EVERYBODY, public_routes
-from spielleiter.league.web.teacher import remove_unfinished_downloads, teacher_routes
+from spielleiter.league.web.teacher import teacher_routes
 from spielleiter.league.web.team import team_routes
-from spielleiter.league.web.visits import LoginNeededError, Visits, read_form, see_other
+from spielleiter.league.web.visits import LoginNeededError, Visits, local_path, read_form, see_other
 from spielleiter.server import events
 from spielleiter.server.net.password_guard import PasswordGuard
 from spielleiter.viewer.web.answers import Application, Receive, Scope, Send, WebError, json_response
@@ -111,13 +112,17 @@ class LeagueSite:
         url = urlsplit(public_url or "")
         visits = Visits(database, Accounts(database), director, port, public_url, now=now)
         self._visits = visits
+        self.keeping = Keeping(visits)
         pages = PageSettings(host="127.0.0.1", port=0, secret=arena.viewer_secret, is_match=True, spares_processor=True)
-        self._viewer = Site(pages, self._note, arena.connect_viewer, self._find_replay, Home("../", lambda: self._name))
+        self._viewer = Site(
+            pages, self._note, arena.connect_viewer, self._find_replay, Home("../", lambda: self._name, "../language/")
+        )
         self.routes: list[BaseRoute] = [
             *_session_routes(visits),
             *public_routes(visits),
             *team_routes(visits),
             *teacher_routes(visits, gate, fingerprint),
+            *self.keeping.routes(),
             Mount("/static", _files()),
             Mount(VIEWER, self._watched),
         ]
@@ -130,9 +135,9 @@ class LeagueSite:
 
     async def serve(self, sockets: Iterable[socket.socket]) -> None:
         """Serve the pages on the listening `sockets`; runs until cancelled."""
-        await trio.to_thread.run_sync(remove_unfinished_downloads, self._database.path.parent)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._viewer.serve, ())
+            nursery.start_soon(self.keeping.run)
             await HttpServer(self.app, self._report_bug, MOST_CONNECTIONS).serve(sockets)
 
     def _note(self, event: events.ServerEvent) -> None:
@@ -195,12 +200,16 @@ class LeagueSite:
             settings = await self._database.read(load_settings)
             return RedirectResponse("/login" if settings.teacher_password_hash else "/setup", 303)
 
-        async def disk(request: Request, error: LeagueDiskError) -> Response:
-            self._report_bug(error)
+        async def disk(request: Request, _error: LeagueDiskError) -> Response:
+            # no bug, and it may be true of every request for hours; the director names it on the teacher's page
             return await refuse(request, WebError(507, *_DISK))
 
-        async def admit_bug(_request: Request, _error: Exception) -> Response:
-            return JSONResponse(WebError(500, *_STATUS_TEXTS[500]).as_json(), 500)
+        async def admit_bug(request: Request, _error: Exception) -> Response:
+            error = WebError(500, *_STATUS_TEXTS[500])
+            try:
+                return await refuse(request, error)
+            except Exception:  # such as of a database that cannot be read, which the page needs as well
+                return JSONResponse(error.as_json(), 500)
 
         return {
             WebError: refuse,
@@ -268,9 +277,8 @@ def _session_routes(visits: Visits) -> list[BaseRoute]:
 
     async def speak(request: Request) -> Response:
         """Choose the language, and go back to the page `?back=`."""
-        back = request.query_params.get("back", "/")
-        is_local = re.fullmatch(r"/(?!/)[A-Za-z0-9/_-]*", back) is not None
-        return visits.speak(request.path_params["language"], see_other(back if is_local else "/"))
+        back = local_path(request.query_params.get("back", "/"))
+        return visits.speak(request.path_params["language"], see_other(back))
 
     return [
         Route("/login", login_page),

@@ -1,29 +1,22 @@
-"""The teacher's pages: the first run, teams and their codes, settings, control of the games, the log, files to keep."""
+"""The teacher's pages: the first run, teams and their codes, settings, control of the games, the log."""
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final, get_args
 
 import msgspec
-import trio
 from sqlalchemy import Connection
-from starlette.background import BackgroundTask
 from starlette.requests import Request
-from starlette.responses import FileResponse, Response
+from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from spielleiter.league import stages
 from spielleiter.league.accounts import new_spectator_link, remove_spectator_link
 from spielleiter.league.anchors import default_anchors
-from spielleiter.league.backup import write_backup
 from spielleiter.league.errors import RefusedError
-from spielleiter.league.export import write_export
 from spielleiter.league.games import repeat_pair, void_pair
 from spielleiter.league.helper_code import HelperCode, new_secret, secret_hash
 from spielleiter.league.helpers import add_helper, list_helpers, revoke_helper, set_runs_without_sandbox
@@ -41,6 +34,7 @@ from spielleiter.league.teams import (
     resume_team,
 )
 from spielleiter.league.versions import active_versions, pause_version, remove_version, resume_version, set_anchors
+from spielleiter.league.web.log_texts import action_text, details_text, subject_text
 from spielleiter.league.web.parts import Gate
 from spielleiter.league.web.visits import Visit, Visits, read_form, see_other
 from spielleiter.server.editions import EDITIONS
@@ -49,8 +43,6 @@ from spielleiter.viewer.web.answers import WebError
 from spielleiter.viewer.web.guard import client_address
 
 ENTRIES_ON_PAGE: Final = 100
-_DOWNLOAD: Final = ".keep-"
-"""The beginning of the names of folders in that of the league, in which a file to download is made."""
 _NO_ADDRESS: Final = WebError(404, "Diese Adresse gibt es hier nicht.", "There is no such address here.")
 _WRONG_CODE: Final = (
     "Dieser Code ist falsch oder gilt nicht mehr. Der richtige steht in dem Fenster, in dem spielleiter läuft.",
@@ -142,6 +134,16 @@ _SWITCHES: Final = (
         "Dangerous: without a sandbox, programs run nevertheless. They can read and change whatever you can here",
     ),
 )
+
+_LABELS: Final = {
+    **{each.name: (each.de, each.en) for each in _NUMBERS},
+    **{name: (de, en) for name, de, en in _SWITCHES},
+    "name": ("Name", "name"),
+    "edition": ("Spiel", "game"),
+    "language": ("Sprache", "language"),
+    "freeze_at": ("Ende der Übungszeit", "end of practice"),
+}
+"""What the settings are called in the log."""
 
 
 def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> list[BaseRoute]:
@@ -338,7 +340,7 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
         visits.director.wake()
         return see_other("/teacher/helpers")
 
-    # -- the log, and files to keep
+    # -- the log
 
     async def log_page(request: Request) -> Response:
         """Who did what."""
@@ -349,32 +351,16 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
         teams = await database.read(list_teams, with_removed=True)
         actors = {f"team:{team.id}": team.name for team in teams}
         older = f"/teacher/log?before={entries[-1].id}" if len(entries) == ENTRIES_ON_PAGE else ""
-        return visit.page("log", entries=entries, actors=actors, older=older)
-
-    async def keep(request: Request) -> Response:
-        """A backup of everything as one file, or the export as a ZIP."""
-        visit = await visits.open(request, "teacher")
-        await read_form(request, visit.session)
-        kind = _action(request, {"backup", "export"})
-        folder = Path(tempfile.mkdtemp(prefix=_DOWNLOAD, dir=database.path.parent))
-        stamp = f"{datetime.fromtimestamp(visit.now, UTC).astimezone():%Y-%m-%d}"
-
-        def make() -> Path:
-            if kind == "backup":
-                write_backup(database, folder / "backup")
-                return folder / "backup"
-            write_export(database, folder / "export", stamp)
-            return Path(shutil.make_archive(str(folder / "zip"), "zip", folder / "export"))
-
-        try:
-            path = await trio.to_thread.run_sync(make)
-            await database.write(_note_kept, kind, visit.now)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)
-            raise
-        name = f"liga-{stamp}.backup" if kind == "backup" else f"liga-{stamp}.zip"
-        clean = BackgroundTask(shutil.rmtree, folder, ignore_errors=True)
-        return FileResponse(path, filename=name, media_type="application/octet-stream", background=clean)
+        words = visit.words
+        return visit.page(
+            "log",
+            entries=entries,
+            actors=actors,
+            older=older,
+            action=lambda entry: action_text(entry.action, words),
+            subject=lambda entry: subject_text(entry.action, entry.subject, words),
+            details=lambda entry: details_text(entry.details, words, _LABELS),
+        )
 
     def post(path: str, handler: Callable[[Request], Any]) -> Route:
         return Route(path, handler, methods=["POST"])
@@ -396,14 +382,7 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
         Route("/teacher/helpers", helpers_page),
         post("/teacher/helpers/{action}", change_helpers),
         Route("/teacher/log", log_page),
-        post("/teacher/keep/{action}", keep),
     ]
-
-
-def remove_unfinished_downloads(folder: Path) -> None:
-    """Remove from the folder of a league what a process left there that was killed while it made a download."""
-    for path in folder.glob(f"{_DOWNLOAD}*"):
-        shutil.rmtree(path, ignore_errors=True)
 
 
 # -- what the forms do ----------------------------------------------------------------------------------------------
@@ -442,7 +421,7 @@ def _league_of(form: Mapping[str, str]) -> dict[str, Any]:
             "The name of the league needs 1 to 60 characters.",
         )
     if edition is None:
-        raise RefusedError("no-game", "Wähle ein Spiel.", "Choose a game.")
+        raise RefusedError("no-game", "Wählen Sie ein Spiel.", "Choose a game.")
     return {"name": name, "edition": edition.name, "game_type": edition.game_type}
 
 
@@ -476,7 +455,7 @@ def _change_settings(db: Connection, form: Mapping[str, str], now: float) -> Non
     changed = {
         name: msgspec.to_builtins(values[name]) for name in values if getattr(settings, name) != getattr(old, name)
     }
-    note(db, TEACHER, "change-settings", now, ", ".join(changed), to=changed)
+    note(db, TEACHER, "change-settings", now, to=changed)
 
 
 def _time_in(text: str) -> float | None:
@@ -504,10 +483,6 @@ def _settings(visit: Visit, error: str = "", status: int = 200) -> Response:
     )
 
 
-def _note_kept(db: Connection, kind: str, now: float) -> None:
-    note(db, TEACHER, f"keep-{kind}", now)
-
-
 def _pause(db: Connection, _form: Mapping[str, str], now: float) -> None:
     change_settings(db, is_paused=True)
     note(db, TEACHER, "pause-league", now)
@@ -522,7 +497,7 @@ def _begin_final(db: Connection, form: Mapping[str, str], now: float) -> None:
     kind = next((each for each in get_args(stages.FinalKind) if each == form.get("kind")), None)
     pairs = form.get("pairs", "")
     if kind is None or pairs not in {"1", "2", "3", "5", "10"}:
-        raise RefusedError("no-kind", "Wähle eine Art des Finales.", "Choose a kind of final.")
+        raise RefusedError("no-kind", "Wählen Sie eine Art des Finales.", "Choose a kind of final.")
     stages.begin_final(db, kind, int(pairs), now)
 
 

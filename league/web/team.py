@@ -62,29 +62,29 @@ def team_routes(visits: Visits, *, random_seed: Callable[[], int] = lambda: rand
         return visit.page("upload", refusal=refusal, url=visit.address)
 
     async def upload(request: Request) -> Response:
-        """The ZIP in the body, `?name=` of the file, `&main=`, `&parameters=`; JSON with the new version."""
+        """The ZIP in the body, `?name=` of the file, `&main=`, `&parameters=`; JSON with the new version.
+
+        A request with the `Idempotency-Key` of an earlier one is answered with the version that came of that.
+        """
         visit = await visits.open(request, "team")
         require_token(visit.session, request.headers.get(TOKEN_HEADER, ""))
         version = await take_upload(visit)
         return json_response({"version": describe(version)}, 201)
 
     async def upload_by_command(request: Request) -> Response:
-        """The same with `Authorization: Bearer CODE`; the answer has a token for questions about the version.
-
-        A request with the `Idempotency-Key` of an earlier one is answered with the version that came of that.
-        """
-        new = await visits.accounts.log_in_team(client_address(request), _bearer(request), visits.now())
+        """The same with `Authorization: Bearer CODE`; the answer has a token for questions about the version."""
+        new = await visits.accounts.log_in_command(client_address(request), _bearer(request), visits.now())
         if new is None:
             raise _WRONG_CODE
-        key = request.headers.get(UPLOAD_KEY, "")
-        if len(key) > _LONGEST_KEY:
-            raise WebError(400, "Der Schlüssel des Uploads ist zu lang.", "The key of the upload is too long.")
-        version = await take_upload(await visits.open(request, "team", token=new.token), key or None)
+        version = await take_upload(await visits.open(request, "command", token=new.token))
         return json_response({"version": describe(version), "token": new.token}, 201)
 
-    async def take_upload(visit: Visit, key: str | None = None) -> Version:
+    async def take_upload(visit: Visit) -> Version:
         request = visit.request
         assert visit.team_id is not None
+        key = request.headers.get(UPLOAD_KEY) or None
+        if key is not None and len(key) > _LONGEST_KEY:
+            raise WebError(400, "Der Schlüssel des Uploads ist zu lang.", "The key of the upload is too long.")
         if request.headers.get("content-type", "") != _BINARY:
             raise WebError(415, f"Erwartet wird Content-Type {_BINARY}.", f"Expected the Content-Type {_BINARY}.")
         query = request.query_params
@@ -119,7 +119,7 @@ def team_routes(visits: Visits, *, random_seed: Callable[[], int] = lambda: rand
     async def version_by_command(request: Request) -> Response:
         """JSON with a version of the own team, for a session named by `Authorization: Bearer TOKEN`."""
         visit = await visits.open(request, token=_bearer(request))
-        if visit.role != "team":
+        if visit.role != "command":
             raise _WRONG_CODE
         return json_response({"version": describe(await own_version(visit))})
 

@@ -7,11 +7,12 @@ print is escaped, and no page has scripts or styles but those of this site.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import parse_qsl, quote
+from urllib.parse import parse_qsl, quote, urlsplit
 
 from sqlalchemy import Connection
 from starlette.requests import Request
@@ -44,6 +45,7 @@ TOKEN_HEADER: Final = "x-form-token"  # noqa: S105 - the name of a header
 FORM_BYTES: Final = 128 * 1024
 """The largest form: the names of all teams of a school."""
 _LANGUAGE_COOKIE: Final = "spielleiter_language"
+_LOCAL: Final = re.compile(r"/(?!/)[A-Za-z0-9/_-]*(\?[A-Za-z0-9=&_-]*)?")
 _YEAR: Final = 365 * 86_400
 _MESSAGE_SECONDS: Final = 14 * 86_400.0
 """How long a message of the teacher stands on all pages."""
@@ -109,6 +111,23 @@ class Visit:
         return (network_address() or name) if name == "localhost" or name.startswith("127.") or name == "::1" else name
 
     @property
+    def is_reachable(self) -> bool:
+        """Whether other machines can reach the pages."""
+        return self.settings.is_open_to_network or self.public_url is not None
+
+    @property
+    def here(self) -> str:
+        """The page that is asked for; of one that a form has led to, the page with the form."""
+        url = self.request.url
+        return local_path(f"{url.path}?{url.query}") if self.request.method == "GET" else self.came_from
+
+    @property
+    def came_from(self) -> str:
+        """The page of this site that led here, as far as the browser says."""
+        url = urlsplit(self.request.headers.get("referer", ""))
+        return local_path(f"{url.path}?{url.query}") if url.netloc == self.request.headers.get("host") else "/"
+
+    @property
     def role(self) -> Role | None:
         return None if self.session is None else self.session.role
 
@@ -141,6 +160,7 @@ class Visit:
             number=words.number,
             signed=words.signed,
             moment=words.moment,
+            day=words.day,
             duration=words.duration,
             team_link=lambda team_id: f"/teams/{team_id}",
             **values,
@@ -257,6 +277,11 @@ def require_token(session: Session | None, token: str) -> None:
     """Raise WebError unless `token` is the form token of the session."""
     if session is None or not is_form_token(session, token):
         raise _STALE_FORM
+
+
+def local_path(path: str) -> str:
+    """Return the path of a page of this site, with its query; ``/`` if it is anything else."""
+    return path.rstrip("?") if _LOCAL.fullmatch(path) else "/"
 
 
 def see_other(path: str) -> Response:

@@ -158,3 +158,28 @@ def test_nothing_of_a_deleted_league_stays(league: League, tmp_path: Path) -> No
     open_database(tmp_path / "other").close()
     assert delete_league(tmp_path / "other") == []
     assert not (tmp_path / "other").exists()
+
+
+def test_a_backup_that_is_stopped_leaves_no_file_and_shows_one_moment(league: League, tmp_path: Path) -> None:
+    for number in range(4):
+        league.upload(league.add_team(f"T{number}"), content=bytes([number]) * 9_000_000)
+    shares: list[float] = []
+
+    def change_and_note(share: float) -> None:
+        league.add_team(f"Später {len(shares)}")
+        shares.append(share)
+
+    write_backup(league.database, tmp_path / "backup.sqlite", change_and_note)
+    assert len(shares) > 1
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    restore_backup(tmp_path / "backup.sqlite", tmp_path / "elsewhere")
+    assert len(names_in(tmp_path / "elsewhere")) == 4
+
+    def stop(_share: float) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "new").mkdir()
+    with pytest.raises(KeyboardInterrupt):
+        write_backup(league.database, tmp_path / "new" / "backup.sqlite", stop)
+    assert list((tmp_path / "new").iterdir()) == []

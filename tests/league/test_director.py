@@ -107,6 +107,16 @@ class PlantedChecks:
         return result
 
 
+class FirstCheckHangs(PlantedChecks):
+    """The first short check takes for ever."""
+
+    async def __call__(self, start: StartCheck, tell: Callable[[str], object]) -> Checked:
+        if start.kind == "short" and not any(each.kind == "short" for each in self.starts):
+            self.starts.append(start)
+            await trio.sleep_forever()
+        return await super().__call__(start, tell)
+
+
 class Planted:
     """A league with a director."""
 
@@ -257,6 +267,44 @@ async def test_limit_of_the_teacher_holds(planted: Planted, mock_clock: MockCloc
     assert planted.arena.most_at_once == 1
 
 
+async def test_new_version_meets_the_lowest_builtin_player_at_once(planted: Planted, mock_clock: MockClock) -> None:
+    planted.add("A", "B", "C")
+    anchors = [Anchor("builtin:greedy", 0.0), Anchor("builtin:level-3", 300.0)]
+    planted.league(versions.set_anchors, anchors, NOON)
+    planted.arena.ready = ArenaReady(0, BUBBLEWRAP, (), 1)
+    await planted.play(10)
+    planted.add("D")
+    planted.arena.orders.clear()
+    await planted.play(1)
+    [(_, _, entrants)] = planted.arena.orders
+    assert {each.name for each in entrants} == {"D", "greedy"}
+
+
+async def test_place_is_kept_for_the_version_that_is_checked(planted: Planted, mock_clock: MockClock) -> None:
+    planted.add("A", "B", "C", "D", "E", "F")
+    planted.league(versions.set_anchors, [Anchor("builtin:greedy", 0.0)], NOON)
+    planted.arena.ready = ArenaReady(0, BUBBLEWRAP, (), 6)
+    await planted.play(6)  # so that all have played
+    planted.arena.most, planted.arena.most_at_once = 1_000, 0
+    planted.upload(planted.league.add_team("late"))
+    planted.checks = FirstCheckHangs()
+    async with planted.directed() as director:
+        await planted.until(director, lambda: any(each.doing for each in director.queue))
+        await trio.sleep(20)  # the pairs that were begun before are over
+        planted.arena.most_at_once = 0
+        await trio.sleep(20)
+    assert planted.arena.most_at_once == 3  # two places for the check, one for the version afterwards
+
+
+async def test_slow_version_does_not_take_all_places(planted: Planted, mock_clock: MockClock) -> None:
+    planted.add("A")
+    anchors = [Anchor(f"builtin:level-{number}", 100.0 * number) for number in range(1, 8)]
+    planted.league(versions.set_anchors, anchors, NOON)
+    planted.arena.ready = ArenaReady(0, BUBBLEWRAP, (), 6)
+    await planted.play(6)
+    assert planted.arena.most_at_once == 2
+
+
 # -- what the machine fails -------------------------------------------------------------------------------------------
 
 
@@ -289,7 +337,8 @@ async def test_pairs_that_the_machine_fails_again_and_again_do_not_pile_up(
     planted.arena.errors = [NotPlayedError("no memory") for _ in range(1_000)]
     async with planted.directed():
         await trio.sleep(20)
-    assert len(planted.league(games.list_pairs)) <= planted.arena.most_at_once
+    # a pair is opened only of two versions that no failed pair has
+    assert len(planted.league(games.list_pairs)) <= 4
 
 
 async def test_overload_lowers_the_number_of_pairs_at_once(planted: Planted, mock_clock: MockClock) -> None:
@@ -559,7 +608,15 @@ async def test_queue_tells_what_is_done_and_how_long_it_takes(planted: Planted, 
         await planted.until(director, lambda: any(each.doing == "game 1" for each in director.queue))
         queue = director.queue
     assert [each.version_id for each in queue] == [version.id for version in waiting]
-    assert queue[0].seconds < queue[1].seconds < queue[2].seconds
+    assert queue[0].seconds <= queue[1].seconds < queue[2].seconds
+
+
+async def test_check_that_takes_long_delays_no_other(planted: Planted, mock_clock: MockClock) -> None:
+    slow, quick = (planted.upload(planted.league.add_team(name)) for name in ("slow", "quick"))
+    planted.checks = FirstCheckHangs()
+    async with planted.directed() as director:
+        await planted.until(director, lambda: planted.league(versions.get_version, quick.id).state == "accepted")
+        assert planted.league(versions.get_version, slow.id).state == "checking"
 
 
 async def test_refused_upload_tells_its_fault(planted: Planted, mock_clock: MockClock) -> None:

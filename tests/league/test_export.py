@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import csv
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 
 from spielleiter.league.accounts import new_spectator_link, set_password
 from spielleiter.league.challenges import challenge_team
 from spielleiter.league.errors import LeagueFileError
-from spielleiter.league.export import write_export
+from spielleiter.league.export import INCOMPLETE, write_export, write_export_zip
+from spielleiter.league.games import open_pair, record_game
 from spielleiter.league.helpers import add_helper
 from spielleiter.league.log import add_message
+from spielleiter.league.model import PlayedGame
 from spielleiter.league.settings import Anchor, change_settings
 from spielleiter.league.versions import set_anchors
 from tests.league.leagues import NOON, League
@@ -28,7 +32,11 @@ def rows_of(path: Path) -> list[dict[str, str]]:
 
 
 def everything(folder: Path) -> bytes:
-    return b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+    content = b"".join(path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file())
+    for path in folder.rglob("*.zip"):
+        with zipfile.ZipFile(path) as archive:
+            content += b"".join(map(archive.read, archive.namelist()))
+    return content
 
 
 def test_an_export_has_tables_and_replays(league: League, tmp_path: Path) -> None:
@@ -42,7 +50,8 @@ def test_an_export_has_tables_and_replays(league: League, tmp_path: Path) -> Non
     league(challenge_team, first.team_id, second.team_id, NOON, seed=1)
     folder = tmp_path / "export"
     write_export(league.database, folder, TODAY)
-    assert (folder / "replays" / "0" / f"{game}.xml.gz").read_bytes() == b"replay"
+    with zipfile.ZipFile(folder / "replays" / "0000001-0010000.zip") as archive:
+        assert archive.read(f"{game}.xml.gz") == b"replay"
     (played,) = rows_of(folder / "games.csv")
     assert (played["label1"], played["winner"]) == ("Äpfel v1", "0")
     assert (played["verdict"], played["offender"]) == ("crash", "1")
@@ -90,3 +99,64 @@ def test_a_folder_with_something_in_it_is_refused(league: League, tmp_path: Path
     with pytest.raises(LeagueFileError, match="another folder"):
         write_export(league.database, tmp_path / "file", TODAY)
     assert (tmp_path / "export" / "letter.txt").read_text() == "Dear"
+
+
+def league_with_games(league: League, count: int) -> None:
+    first, second = league.accept(league.add_team("A")), league.accept(league.add_team("B"))
+
+    def play(db: Connection) -> None:
+        for seed in range(count):
+            pair = open_pair(db, first.id, second.id, purpose="league", stage="practice", seed=seed, now=NOON)
+            played = PlayedGame(
+                pair_id=pair.id, number=1, winner=0, is_counted=True, verdict="regular", replay=b"replay"
+            )
+            record_game(db, played, NOON)
+
+    league(play)
+
+
+@pytest.mark.slow
+def test_export_tells_how_far_it_is(league: League, tmp_path: Path) -> None:
+    league_with_games(league, 600)
+    shares: list[float] = []
+    write_export(league.database, tmp_path / "export", TODAY, shares.append)
+    assert len(shares) == 2
+    assert shares == sorted(shares)
+    assert 0.3 < shares[0] < shares[1] <= 1
+    shares.clear()
+    write_export_zip(league.database, tmp_path / "export.zip", TODAY, shares.append)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1
+    with zipfile.ZipFile(tmp_path / "export.zip") as archive:
+        names = {path.relative_to(tmp_path / "export").as_posix() for path in (tmp_path / "export").rglob("*.*")}
+        assert set(archive.namelist()) == names
+        with zipfile.ZipFile(archive.open("replays/0000001-0010000.zip")) as replays:
+            assert len(replays.namelist()) == 600
+
+
+@pytest.mark.slow
+def test_export_that_is_stopped_leaves_no_file(league: League, tmp_path: Path) -> None:
+    league_with_games(league, 600)
+
+    def stop(_share: float) -> None:
+        raise KeyboardInterrupt
+
+    (tmp_path / "there").mkdir()
+    for folder in (tmp_path / "export", tmp_path / "there"):
+        with pytest.raises(KeyboardInterrupt):
+            write_export(league.database, folder, TODAY, stop)
+    with pytest.raises(KeyboardInterrupt):
+        write_export_zip(league.database, tmp_path / "export.zip", TODAY, stop)
+    assert not (tmp_path / "export").exists()
+    assert list((tmp_path / "there").iterdir()) == []
+    assert not list(tmp_path.glob("export*"))
+
+
+def test_export_that_was_killed_is_made_anew(league: League, tmp_path: Path) -> None:
+    league_with_games(league, 1)
+    half = tmp_path / "export" / INCOMPLETE
+    half.mkdir(parents=True)
+    (half / "games.csv").write_text("half")
+    write_export(league.database, tmp_path / "export", TODAY)
+    assert not half.exists()
+    assert len(rows_of(tmp_path / "export" / "games.csv")) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from spielleiter.contest.runtime_faults import fault
 from spielleiter.league.fault_texts import codes, fault_of, german_reason
 from spielleiter.programs.packages.faults import FAULTS as PACKAGE_FAULTS
 from spielleiter.programs.packages.faults import finding_of
+from spielleiter.programs.packages.package import inspect_package
 
 
 def values_of(sentence: str) -> dict[str, str]:
@@ -45,3 +47,14 @@ def test_every_fault_has_a_german_sentence_with_the_same_facts(code: str) -> Non
 )  # fmt: skip
 def test_reasons_are_translated_as_far_as_they_are_known(english: str, german: str) -> None:
     assert german_reason(english) == german
+
+
+@pytest.mark.parametrize(
+    "head", [b"", b"7z\xbc\xaf\x27\x1c", b"Rar!", b"\x1f\x8b", b"BZh", b"\xfd7zXZ", b"\x7fELF", b"MZ", b"#!", b"?"]
+)
+def test_file_of_another_kind_is_named_in_german(head: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "bot.zip"
+    path.write_bytes(head + bytes(100) if head else b"")
+    [finding] = inspect_package(path).red
+    german = fault_of(finding).de
+    assert not any(f" {word} " in german for word in ("a", "an", "but", "it", "is", "such"))

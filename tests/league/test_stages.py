@@ -9,7 +9,7 @@ import pytest
 
 from spielleiter.league import games, stages, versions
 from spielleiter.league.errors import RefusedError
-from spielleiter.league.model import Pair, Version
+from spielleiter.league.model import Pair, PlayedGame, Version
 from spielleiter.league.settings import change_settings, load_settings
 from spielleiter.league.stages import Bracket
 from tests.league.leagues import NOON, League
@@ -122,6 +122,61 @@ def test_who_is_removed_loses_and_the_final_goes_on(league: League) -> None:
     assert final.champion is not None
     assert final.champion != "T1"
     assert not league(stages.continue_final, NOON, random.Random(1))
+
+
+def test_everybody_gets_the_same_for_who_is_removed_from_a_round_robin(league: League) -> None:
+    """Who has not met it yet wins these games without playing."""
+    found = league_of(league, 5)
+    league(stages.begin_final, "round-robin", 2, NOON)
+    play_final(league, most=5)
+    league(versions.remove_version, found[4].id, NOON)
+    final = play_final(league)
+    assert [(row.name, row.points, row.wins) for row in final.table] == [
+        ("T1", 32.0, 16),
+        ("T2", 24.0, 12),
+        ("T3", 16.0, 8),
+        ("T4", 8.0, 4),
+        ("T5", 0.0, 0),
+    ]
+    assert {row.games for row in final.table} == {16}
+
+
+@pytest.mark.parametrize("kind", ["round-robin", "swiss", "knock-out"])
+def test_game_that_does_not_count_is_played_again_in_a_final(league: League, kind: stages.FinalKind) -> None:
+    league_of(league, 2)
+    league(stages.begin_final, kind, 1, NOON)
+    assert league(stages.continue_final, NOON, random.Random(1))
+    (pair,) = league(games.list_pairs, state="open", purpose="final")
+    league(games.record_game, uncounted(pair, 1), NOON)
+    league(games.record_game, uncounted(pair, 2), NOON)
+    final = play_final(league)
+    assert [(row.name, row.wins) for row in final.table] == [("T1", 2), ("T2", 0)]
+    assert len(final.rounds[0].meetings[0].pairs) == 2
+
+
+def test_final_ends_although_no_game_counts(league: League) -> None:
+    league_of(league, 2)
+    league(stages.begin_final, "knock-out", 1, NOON)
+    chance = random.Random(1)
+    for _ in range(100):
+        for pair in league(games.list_pairs, state="open", purpose="final"):
+            league(games.record_game, uncounted(pair, 1), NOON)
+            league(games.record_game, uncounted(pair, 2), NOON)
+        if not league(stages.continue_final, NOON, chance):
+            break
+    final = league(stages.bracket)
+    assert final is not None
+    assert final.champion == "T1"
+
+
+def uncounted(pair: Pair, number: int) -> PlayedGame:
+    return PlayedGame(pair_id=pair.id, number=number, winner=None, is_counted=False, verdict="overloaded machine")
+
+
+def test_clock_that_was_set_back_does_not_hide_the_games_of_a_final(league: League) -> None:
+    league_of(league, 3)
+    league(stages.begin_final, "round-robin", 1, NOON + 3600)
+    assert play_final(league).champion == "T1"  # which opens its pairs at noon
 
 
 @pytest.mark.parametrize("kind", ["round-robin", "swiss", "knock-out"])

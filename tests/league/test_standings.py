@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from spielleiter.league.games import pairing_results
+from spielleiter.league.games import pairing_results, repeat_pair
 from spielleiter.league.model import RatingOfDay, Version
 from spielleiter.league.rating_history import ratings_before, save_ratings
 from spielleiter.league.settings import Anchor
@@ -41,6 +41,20 @@ def test_rows_count_the_results_of_the_active_version(league: League) -> None:
     assert (igel.wins, igel.draws, igel.losses, igel.faults, igel.points) == (2, 1, 2, 1, 5)
     assert (hasen.rank, igel.rank) == (1, 2)
     assert table_of(league).meetings[min(other.id, new.id), max(other.id, new.id)] == 2
+
+
+def test_challenges_count_for_nothing(league: League) -> None:
+    """Two teams could agree that one of them loses, or challenge the weakest one all day for its points."""
+    first, second = league.accept(league.add_team("Hasen")), league.accept(league.add_team("Igel"))
+    league.play_pair(first, second, 0, 1)
+    before = table_of(league)
+    pair = league.open_pair(first, second, "challenge")
+    league.play(pair, 1, 0)
+    league.play(pair, 2, 0)
+    again = league(repeat_pair, pair.id, NOON)
+    league.play(again, 1, 0)
+    league.play(again, 2, 0)
+    assert table_of(league) == before
 
 
 def test_order_follows_the_ratings_and_anchors_have_no_rank(league: League) -> None:

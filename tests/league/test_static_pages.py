@@ -47,7 +47,7 @@ def test_every_link_leads_to_a_page_and_nothing_secret_is_told(league: League, t
         assert "<i>" not in page
     assert "Liga &lt;10b&gt;" in pages["index.html"]
     assert "1 / 0 / 1" in pages["team-2.html"]
-    assert "2027-01-31" in pages["team-1.html"]
+    assert "31.1.2027" in pages["team-1.html"]
 
 
 @pytest.mark.slow

@@ -20,7 +20,7 @@ const THEMES = ["auto", "light", "dark"];
 const embedded = document.getElementById("game");
 const main = el("main", { id: "main" });
 let current = null; // {key, view}
-let siteAround = null; // {title, href} of the site that these pages are part of
+let siteAround = null; // {title, href, language} of the site that these pages are part of
 
 function showHome(brand) {
   if (!siteAround) return;
@@ -93,6 +93,7 @@ function header() {
       type: "button", "aria-pressed": String(tag === language()), lang: tag, "data-language": tag, title: t(`nav.language.${tag}`),
       onclick: () => {
         setLanguage(tag);
+        if (siteAround) fetch(`${siteAround.language}${tag}`, { redirect: "manual" }).catch(() => {});
         build();
       },
     }, tag.toUpperCase())));

@@ -14,12 +14,15 @@ import { address } from "./routes.js";
 
 const MOST_EARLIER = 20;
 
-// Returns what an empty list says: how a program, or a person, comes to play on this server.
+// Returns what an empty list says: how a program, or a person, comes to play on this server, unless the games are begun
+// by the site that these pages are part of.
 export async function howToPlay() {
-  const { gameTypes } = await getJson("api/info");
+  const { gameTypes, home } = await getJson("api/info");
+  if (home) return [el("p", { text: t("beamer.waiting") })];
   const commands = gameTypes[0]?.commands ?? [];
   const builtin = commands.filter(({ kind }) => kind === "builtin");
   return [
+    el("p", { text: t("rooms.howToJoin") }),
     commandList([...builtin, ...commands.filter((command) => !builtin.includes(command))]),
     el("p", {}, el("a", { class: "as-button", href: address("play"), text: t("rooms.playYourself") })),
   ];

@@ -65,10 +65,14 @@ _STATUS_TEXTS: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """The site that these pages are part of: its address, seen from them, and what returns its title."""
+    """The site that these pages are part of: its address, seen from them, and what returns its title.
+
+    `language`: the address that chooses the language of that site when a tag such as ``de`` is appended.
+    """
 
     href: str
     title: Callable[[], str]
+    language: str
 
 
 class Site:
@@ -254,7 +258,7 @@ def _page_routes(server: GameServer, settings: PageSettings, home: Home | None) 
                 "hasAdmin": settings.admin_password is not None,
                 "canPlay": not settings.is_match,
                 "sparesProcessor": settings.spares_processor,
-                "home": None if home is None else {"title": home.title(), "href": home.href},
+                "home": None if home is None else {"title": home.title(), "href": home.href, "language": home.language},
                 "host": host,
                 "port": port,
             }

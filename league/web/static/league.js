@@ -70,7 +70,11 @@
 
   // -- uploading
 
+  const RETRY_PAUSES_MS = [3000, 10_000];
   const form = document.getElementById("upload");
+  // By its key, the league recognises an upload that is sent again because its answer was lost.
+  let key = null;
+  form?.addEventListener("input", () => (key = null));
   form?.addEventListener("submit", (event) => {
     event.preventDefault();
     const [file] = form.elements.file.files;
@@ -87,22 +91,32 @@
     if (!file) return refuse(form.dataset.noFile);
     if (file.size > Number(form.dataset.most)) return refuse(form.dataset.tooLarge);
     const query = new URLSearchParams({ name: file.name, main: form.elements.main.value, parameters: form.elements.parameters.value });
-    const request = new XMLHttpRequest(); // fetch tells nothing about the progress of an upload
-    request.open("PUT", `${form.getAttribute("action")}?${query}`);
-    request.setRequestHeader("Content-Type", "application/octet-stream");
-    request.setRequestHeader("X-Form-Token", form.dataset.token);
-    request.responseType = "json";
-    request.upload.addEventListener("progress", ({ loaded, total }) => {
-      progress.value = total ? loaded / total : 0;
-    });
-    request.addEventListener("load", () => {
-      if (request.status === 201) location.assign(request.response.version.url);
-      else refuse(request.response?.error?.[document.documentElement.lang] ?? `${request.status}`);
-    });
-    request.addEventListener("error", () => refuse(form.dataset.lost));
+    key ??= [...crypto.getRandomValues(new Uint32Array(4))].map((part) => part.toString(16)).join("-");
+    const send = (pauses) => {
+      const request = new XMLHttpRequest(); // fetch tells nothing about the progress of an upload
+      request.open("PUT", `${form.getAttribute("action")}?${query}`);
+      request.setRequestHeader("Content-Type", "application/octet-stream");
+      request.setRequestHeader("Idempotency-Key", key);
+      request.setRequestHeader("X-Form-Token", form.dataset.token);
+      request.responseType = "json";
+      request.upload.addEventListener("progress", ({ loaded, total }) => {
+        progress.value = total ? loaded / total : 0;
+      });
+      request.addEventListener("load", () => {
+        if (request.status === 201) return location.assign(request.response.version.url);
+        key = null;
+        refuse(request.response?.error?.[document.documentElement.lang] ?? `${request.status}`);
+      });
+      request.addEventListener("error", () => {
+        const [pause, ...later] = pauses;
+        if (pause === undefined) refuse(form.dataset.lost);
+        else setTimeout(send, pause, later);
+      });
+      request.send(file);
+    };
     button.disabled = true;
     progress.hidden = false;
-    request.send(file);
+    send(RETRY_PAUSES_MS);
   });
 
   document.querySelector("[data-print]")?.addEventListener("click", () => print());

@@ -12,6 +12,7 @@ from spielleiter.client.client_errors import CannotConnectError
 from spielleiter.client.transport import Transport
 from spielleiter.league.accounts import new_setup_code
 from spielleiter.league.games import pairing_results
+from spielleiter.league.model import PairingResult
 from spielleiter.league.standings import Standings, compute_standings
 from spielleiter.league.versions import list_versions, waiting_versions
 from spielleiter.league.web.parts import Gate
@@ -50,10 +51,14 @@ class QuietDirector:
         self.problem = ""
         self.sandbox: Sandbox | None = Sandbox()
         self.woken = 0
+        self.further_results: list[PairingResult] = []
+        """Results in the table besides those of the database."""
 
     @property
     def standings(self) -> Standings:
-        return self._league(lambda db: compute_standings(list_versions(db), pairing_results(db), {}))
+        return self._league(
+            lambda db: compute_standings(list_versions(db), [*pairing_results(db), *self.further_results], {})
+        )
 
     @property
     def queue(self) -> Sequence[Queued]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 import time
 import zipfile
@@ -10,23 +11,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
+from starlette import routing
 
-from spielleiter.league.accounts import new_setup_code
-from spielleiter.league.model import Fault, RatingOfDay
+from spielleiter.league.accounts import begin_session, new_setup_code
+from spielleiter.league.games import list_pairs, missing_games
+from spielleiter.league.helper_code import new_secret, secret_hash
+from spielleiter.league.helpers import add_helper
+from spielleiter.league.log import LEAGUE, add_message
+from spielleiter.league.model import Fault, PairingResult, RatingOfDay, Role
 from spielleiter.league.rating_history import save_ratings
 from spielleiter.league.settings import change_settings
-from spielleiter.league.versions import finish_check, list_versions
+from spielleiter.league.stages import FinalKind, begin_final, continue_final, freeze
+from spielleiter.league.static_pages import write_static_pages
+from spielleiter.league.teams import pause_team
+from spielleiter.league.versions import finish_check, list_versions, pause_version, withdraw_version
 from tests.league.leagues import League
 from tests.league.web.served import ServedLeague, served_league
 from tests.league.web.sites import PASSWORD
-from tests.viewer.browser.browsers import Visit, started_browser
+from tests.viewer.browser.browsers import SCREENSHOTS, Visit, started_browser
 from tests.viewer.replay_files import replay_of
 
 pytestmark = pytest.mark.extended
 
 NAMES = ["Ada und Grace", "Alan", "Barbara L.", "Team Röntgen", "Die Unbesiegbaren aus der letzten Reihe", "Linus"]
-SIZES = {"phone": (390, 844), "desktop": (1280, 800)}
+SIZES = {"phone": (390, 844), "desktop": (1280, 800), "beamer": (1920, 1080)}
 
 
 @pytest.fixture(scope="module")
@@ -58,12 +67,16 @@ def visit(browser: Browser, served: ServedLeague) -> Iterator[Callable[..., Visi
 
 
 def look(visit: Visit, name: str) -> None:
-    """Check the page that is open at the size of a phone and of a desktop, with pictures for a person."""
+    """Check the page that is open at the size of a phone, a desktop and a beamer, with pictures for a person."""
+    visit.page.wait_for_load_state()  # with its style sheets
     for size, (width, height) in SIZES.items():
         visit.page.set_viewport_size({"width": width, "height": height})
-        visit.screenshot(f"league-{name}-{size}")
         assert visit.width() <= width, f"{name} is wider than a {size}"
-        assert visit.accessibility_violations() == [], name
+        if size != "beamer":  # the page is that of a desktop, only larger
+            assert visit.accessibility_violations() == [], name
+        for scheme in ("dark", "light") if SCREENSHOTS else ():
+            visit.page.emulate_media(color_scheme=scheme)
+            visit.screenshot(f"league-{name}-{size}-{scheme}")
     visit.page.emulate_media(color_scheme="dark")
     assert visit.accessibility_violations("color-contrast") == [], name
     visit.page.emulate_media(color_scheme="light")
@@ -144,7 +157,41 @@ def test_the_first_quarter_of_an_hour(served: ServedLeague, visit: Callable[...,
     served.wake()
     expect(page.locator(".verdict")).to_have_text("Abgelehnt.")
     expect(page.locator(".error")).to_contain_text("packe es mit ein")
+    expect(page.get_by_role("link", name="Neue Version hochladen")).to_be_visible()
     look(pupil, "refused")
+
+
+def test_an_upload_whose_answer_is_lost_is_sent_again_and_is_one_version(
+    served: ServedLeague, visit: Callable[..., Visit], tmp_path: Path
+) -> None:
+    league = served.league
+    league.add_team(NAMES[0])
+    league(lambda db: change_settings(db, name="Liga der 10b", edition="blokus-2027", teacher_password_hash="none"))
+    pupil = visit()
+    page = pupil.open("login")
+    page.get_by_label("Code vom Zettel").fill(league.codes[NAMES[0]])
+    page.get_by_role("button", name="Anmelden").first.click()
+    page.get_by_role("link", name="Hochladen", exact=True).click()
+    lost: list[str] = []
+
+    def lose_the_first_answer(route: Route) -> None:
+        answer = route.fetch()
+        if lost:
+            route.fulfill(response=answer)
+        else:
+            lost.append(answer.text())
+            route.abort()
+
+    page.route("**/upload?*", lose_the_first_answer)
+    (tmp_path / "bot.zip").write_bytes(b"PK")
+    page.locator("input[type=file]").set_input_files(tmp_path / "bot.zip")
+    page.get_by_role("button", name="Hochladen").click()
+    expect(page.locator(".verdict")).to_contain_text("Platz 1 in der Schlange")
+    assert len(lost) == 1
+    [problem] = pupil.problems  # the browser's own line about the lost answer
+    assert "ERR_FAILED" in problem
+    pupil.problems.clear()
+    assert len(league(list_versions, 1)) == 1
 
 
 def test_pages_of_a_league_that_has_played(served: ServedLeague, visit: Callable[..., Visit]) -> None:
@@ -207,3 +254,215 @@ def test_the_big_screen_shows_its_scenes_in_turn(served: ServedLeague, visit: Ca
     page.clock.fast_forward(60_000)
     expect(page.locator("#scene-live")).to_be_visible()
     expect(page.frame_locator("#scene-live iframe").locator(".beamer")).to_be_visible()
+
+
+# -- every page -----------------------------------------------------------------------------------------------------
+
+ODD_NAMES = [
+    "W" * 40,
+    "Übergrößenträgerärgernisschlüssellöcherß",
+    "פינגווינים של ירושלים וחיפה",
+    '<i>kursiv</i> & "Co"',
+    *(f"Team {number}" for number in range(5, 41)),
+]
+PAGES = {
+    "/": [("teacher", "/"), ("team", "/")],
+    "/games": [("team", "/games"), ("spectator", "/games?team=1"), ("team", "/games?team=40")],
+    "/games/{game:int}": [
+        ("team", "/games/1"),
+        ("team", "/games/2"),
+        ("teacher", "/games/3"),
+        ("spectator", "/games/4"),
+    ],
+    "/teams/{team:int}": [
+        ("team", "/teams/1"),
+        ("team", "/teams/2"),
+        ("teacher", "/teams/1"),
+        ("newcomer", "/teams/40"),
+    ],
+    "/final": [("team", "/final")],
+    "/beamer": [("teacher", "/beamer")],
+    "/login": [("nobody", "/login")],
+    "/upload": [("team", "/upload")],
+    "/versions/{version:int}": [("team", f"/versions/{number}") for number in (1, 40, 41, 42)],
+    "/teacher": [("teacher", "/teacher")],
+    "/teacher/teams": [("teacher", "/teacher/teams")],
+    "/teacher/settings": [("teacher", "/teacher/settings")],
+    "/teacher/helpers": [("teacher", "/teacher/helpers")],
+    "/teacher/log": [("teacher", "/teacher/log")],
+    "/teacher/keep": [("teacher", "/teacher/keep")],
+    "/viewer": [("team", "/viewer/")],
+}
+"""Who looks at each page, and where."""
+NO_PAGES = {
+    "/static", "/teacher/keep/file", "/games/{game:int}/stderr/{side:int}", "/api/changes",
+    "/api/versions/{version:int}", "/watch/{token}", "/language/{language}",
+}  # fmt: skip
+ELSEWHERE = {"/setup"}
+"""Another test looks at it."""
+
+
+@pytest.fixture
+def full(served: ServedLeague) -> ServedLeague:
+    """A league of forty teams with odd names, large numbers, and versions and games of every kind."""
+    league, now = served.league, time.time()
+    for name in ODD_NAMES:
+        league.add_team(name)
+    league(lambda db: change_settings(db, name="Liga der 10b", edition="blokus-2027", teacher_password_hash="none",
+                                      is_open_to_network=True, uses_helpers=True))  # fmt: skip
+    versions = [league.accept(team) for team in range(1, 40)]
+    refused, waiting, withdrawn = (league.upload(1) for _ in range(3))
+    fault = Fault("no-start", "Das Programm startet nicht: " + "sehr/" * 30 + "bot.py fehlt.", "It does not start.")
+    league(finish_check, refused.id, fault, now)
+    league(finish_check, withdrawn.id, None, now)
+    league(withdraw_version, withdrawn.id, fault, now, by=LEAGUE)
+    assert waiting.state == "waiting"
+    replay = replay_of("blokus-2027", plies=12)
+    pair = league.open_pair(versions[0], versions[1])
+    texts = {"reason_de": "Das Programm ist mit Exit-Code 1 abgestürzt.", "reason_en": "It crashed."}
+    long = b"Traceback (most recent call last):\n" + b"x" * 400 + b"\n"
+    league.play(pair, 1, 0, points1=12345, points2=60, plies=90, seconds=9.5, replay=replay, stderr1=b"depth 4\n")
+    league.play(pair, 2, 1, verdict="crash", offender=0, replay=replay, stderr1=long, stderr2=long, **texts)
+    pair = league.open_pair(versions[2], versions[3], purpose="challenge")
+    league.play(pair, 1, 1, verdict="timeout", offender=0, machine1="Raum 12, Platz 3", **texts)
+    league.play(pair, 2, None, points1=5, points2=5)
+    chance = random.Random(2)
+    for first, second in itertools.pairwise(versions):
+        wins, draws, losses = chance.randint(3000, 6000), chance.randint(0, 40), chance.randint(3000, 6000)
+        pairs = (wins + draws + losses) // 2
+        served.pages.director.further_results.append(
+            PairingResult(first.id, second.id, (pairs // 3, 0, pairs // 3, 0, pairs // 3), (0, 0, 0), wins, draws,
+                          losses, chance.randint(0, 99), 0, 80 * wins, 80 * losses))  # fmt: skip
+    dates = [f"2027-01-{day:02}" for day in range(1, 31)]
+    league(save_ratings, [RatingOfDay(versions[0].id, date, 1000.0, 900.0, 1300.0, 5) for date in dates])
+    league(pause_version, versions[5].id, "Fünf Fehler hintereinander: " + "x" * 60, now, by=LEAGUE)
+    league(pause_team, 8, "Ferien", now)
+    league(add_helper, "Raum 12, Platz 3", secret_hash(new_secret()), now)
+    league(add_message, "Morgen ist Finale!\nSeht nach unter: https://liga.schule.example/" + "x" * 60, now)
+    return served
+
+
+@pytest.fixture
+def enter(full: ServedLeague, visit: Callable[..., Visit]) -> Callable[[str], Visit]:
+    """A function that returns the browser of a role, which has logged in."""
+    windows: dict[str, Visit] = {}
+    full.league(lambda db: change_settings(db, spectator_token="fern"))
+    roles: dict[str, tuple[Role, int | None]] = {
+        "teacher": ("teacher", None), "spectator": ("spectator", None), "team": ("team", 1), "newcomer": ("team", 40),
+    }  # fmt: skip
+
+    def enter(role: str) -> Visit:
+        if role not in windows:
+            windows[role] = visit()
+            if role in roles:
+                token = full.league(begin_session, *roles[role], time.time()).token
+                cookie = {"name": "spielleiter_league_8080", "value": token, "url": full.url}
+                windows[role].context.add_cookies([cookie])  # type: ignore[list-item]
+        return windows[role]
+
+    return enter
+
+
+def test_every_page_can_be_read_by_everybody(full: ServedLeague, enter: Callable[[str], Visit]) -> None:
+    addresses = {
+        route.path for route in full.pages.site.routes
+        if isinstance(route, routing.Mount) or (isinstance(route, routing.Route) and "GET" in (route.methods or ()))
+    }  # fmt: skip
+    assert addresses == {*PAGES, *NO_PAGES, *ELSEWHERE}, "nobody has said who looks at a page"
+    for visits in PAGES.values():
+        for role, address in visits:
+            window = enter(role)
+            window.page.goto(full.url + address)
+            expect(window.page.get_by_role("heading", level=1).first).to_be_visible()
+            look(window, f"{role}{address.replace('/', '-').replace('?', '-')}")
+
+
+def test_what_forms_lead_to_can_be_read_by_everybody(full: ServedLeague, enter: Callable[[str], Visit]) -> None:
+    teacher, team, newcomer = enter("teacher"), enter("team"), enter("newcomer")
+    page = teacher.open("teacher/teams")
+    page.get_by_label("Namen, einer je Zeile").fill("Neu 1\nNeu 2\n" + "M" * 40)
+    page.get_by_role("button", name="Anlegen").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Codes zum Ausdrucken")
+    look(teacher, "new-codes")
+    page.emulate_media(media="print")
+    teacher.screenshot("league-new-codes-print")
+    page.emulate_media(media="screen")
+    page = teacher.open("teacher/helpers")
+    page.get_by_label("Name des PCs").fill("Raum 12, Platz 4")
+    page.get_by_role("button", name="Code erzeugen").click()
+    expect(page.get_by_role("heading", name="Code für Raum 12, Platz 4")).to_be_visible()
+    look(teacher, "new-pc")
+    page = teacher.open("teacher/settings")
+    page.get_by_label("Größte ZIP-Datei in MB").fill("viele")
+    teacher.expected_statuses |= {400}
+    page.get_by_role("button", name="Speichern").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    look(teacher, "settings-refused")
+    page.get_by_role("link", name="EN", exact=True).click()
+    expect(page).to_have_url(f"{full.url}/teacher/settings")
+    page = team.open("teams/2")
+    page.get_by_role("button", name="Herausfordern").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Die Herausforderung steht")
+    look(team, "challenged")
+    page.go_back()
+    team.expected_statuses |= {409, 404, 403, 405}
+    page.get_by_role("button", name="Herausfordern").click()
+    expect(page.get_by_role("alert")).to_be_visible()
+    look(team, "challenged-again")
+    page.get_by_role("link", name="Zurück").click()
+    expect(page).to_have_url(f"{full.url}/teams/2")
+    for address in ("there", "teacher"):
+        team.open(address)
+        look(team, f"refused-{address}")
+    assert newcomer.open("teams/2").get_by_role("button", name="Herausfordern").count() == 0
+
+
+@pytest.mark.parametrize("kind", ["round-robin", "swiss", "knock-out"])
+def test_the_final_can_be_read_by_everybody(full: ServedLeague, enter: Callable[[str], Visit], kind: FinalKind) -> None:
+    league, team = full.league, enter("team")
+    for number in range(1 if kind != "round-robin" else 8, 31):
+        league(pause_team, number + 9, "", time.time())
+    league(freeze, time.time())
+    if kind == "swiss":  # the same for all
+        team.open("upload")
+        look(team, "frozen")
+        team.open("final")
+        look(team, "final-not-begun")
+    league(begin_final, kind, 1, time.time())
+    chance = random.Random(3)
+    league(continue_final, time.time(), chance)
+    for pair in league(list_pairs, state="open", purpose="final")[:3]:
+        for number in (1, 2):
+            league.play(pair, number, 0)
+    team.open("final")
+    look(team, f"{kind}-begun")
+    league(continue_final, time.time(), chance)
+    while pairs := league(list_pairs, state="open", purpose="final"):
+        for pair in pairs:
+            for number in league(missing_games, pair.id):
+                league.play(pair, number, chance.choice([0, 1]))
+        league(continue_final, time.time(), chance)
+    team.open("final")
+    look(team, f"{kind}-over")
+    page = team.open("beamer")
+    page.get_by_role("button", name="Finale").click()
+    look(team, f"{kind}-beamer")
+    if kind == "swiss":
+        league(lambda db: change_settings(db, is_paused=True, stage="over"))
+        team.open("upload")
+        look(team, "over")
+
+
+def test_exported_pages_can_be_read_by_everybody(
+    full: ServedLeague, visit: Callable[..., Visit], tmp_path: Path
+) -> None:
+    folder = tmp_path / "pages"
+    full.league(write_static_pages, folder, full.pages.director.standings, "2027-01-31")
+    window = visit()
+    window.base = tmp_path.as_uri()
+    for name in ("index", "team-1", "team-40", "games/1"):
+        window.page.goto(f"{folder.as_uri()}/{name}.html")
+        expect(window.page.get_by_role("heading", level=1).first).to_be_visible()
+        assert window.problems == [], name
+        look(window, f"static-{name.replace('/', '-')}")
+        window.problems.clear()  # axe fetches the style sheet, which the policy of a file forbids

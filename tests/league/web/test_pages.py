@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import io
 import json
 import random
 import re
+import zipfile
 from collections.abc import MutableMapping
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 import trio
+from starlette.routing import Route
 
 from spielleiter.league.accounts import new_setup_code
 from spielleiter.league.games import list_games, list_pairs
 from spielleiter.league.helpers import list_helpers
+from spielleiter.league.log import all_log_entries
 from spielleiter.league.model import Fault, RatingOfDay, Version
 from spielleiter.league.rating_chart import rating_chart
 from spielleiter.league.rating_history import save_ratings
 from spielleiter.league.settings import change_settings, load_settings
 from spielleiter.league.stages import continue_final
 from spielleiter.league.versions import finish_check, finish_full_check, get_version, list_versions
+from spielleiter.league.web.log_texts import ACTIONS
 from spielleiter.league.web.public import losses_by_reason
 from tests.league.leagues import NOON, League
 from tests.league.web.sites import PASSWORD, Pages, Visitor, pages_of
@@ -187,6 +193,36 @@ async def test_the_command_uploads_with_a_code_and_asks_with_the_token(pages: Pa
     assert (await command.request("POST", "/api/upload?name=bot.zip", wrong, b"PK")).status == 401
 
 
+async def test_commands_end_no_session_of_a_browser_and_may_do_nothing_else(pages: Pages) -> None:
+    await pages.set_up()
+    team = await pages.team("Ada")
+    headers = {"content-type": "application/octet-stream", "authorization": f"Bearer {pages.league.codes['Ada']}"}
+    command = pages.visitor()
+    pages.league(change_settings, uploads_per_hour=100)
+    answers = [
+        await command.request("POST", "/api/upload?name=bot.zip", headers, b"PK%d" % number) for number in range(25)
+    ]
+    assert (await team.get("/upload")).status == 200
+    (cookie,) = team.cookies
+    thief = pages.visitor()
+    thief.cookies[cookie] = answers[-1].json["token"]
+    assert (await thief.get("/upload")).status == 403
+    assert (await thief.get("/")).status == 403
+    with_cookie = {"authorization": f"Bearer {team.cookies[cookie]}"}
+    assert (await command.request("GET", "/api/versions/1", with_cookie)).status == 401
+
+
+async def test_a_page_that_sends_an_upload_again_makes_one_version(pages: Pages) -> None:
+    await pages.set_up()
+    team = await pages.team("Ada")
+    pages.league(change_settings, uploads_per_hour=1)
+    await team.get("/upload")
+    headers = {"content-type": "application/octet-stream", "x-form-token": team.token, "idempotency-key": "k1"}
+    first, again = [await team.request("PUT", "/upload?name=bot.zip", headers, b"PK") for _ in range(2)]
+    assert (first.status, again.status, again.json["version"]["id"]) == (201, 201, first.json["version"]["id"])
+    assert len(pages.league(list_versions, 1)) == 1
+
+
 async def test_an_upload_that_is_sent_again_is_one_version(pages: Pages) -> None:
     await pages.set_up()
     pages.league(change_settings, uploads_per_hour=1)
@@ -227,6 +263,40 @@ async def played(pages: Pages) -> tuple[Visitor, Visitor, Visitor, list[Version]
     }
     pages.league.play(pair, 2, 0, **crash)
     return teacher, ada, grace, versions
+
+
+@pytest.mark.parametrize(
+    ("content", "shown", "hidden", "is_cut"),
+    [
+        (b"first\nlast\n", "first", "", False),
+        (b"first\n" + b"again\n" * 300 + b"last\n", "again", "first", True),
+        (b"first\n" + b"x" * 50_000 + b"\nlast\n", "last", "xxx", True),
+        (b"first" + b"x" * 50_000 + b"last", "last", "first", True),
+    ],
+    ids=["short", "many lines", "long line", "one line"],
+)
+async def test_the_end_of_long_output_is_shown_with_a_link_to_all_of_it(
+    pages: Pages, content: bytes, shown: str, hidden: str, *, is_cut: bool
+) -> None:
+    await pages.set_up()
+    ada = await pages.team("Ada")
+    pages.league.add_team("Grace")
+    pair = pages.league.open_pair(pages.league.accept(1), pages.league.accept(2))
+    game = pages.league.play(pair, 1, 0, stderr1=content + b"\x1b[2J")
+    answer = await ada.get(f"/games/{game}")
+    page = answer.body.decode()
+    assert len(page) < 40_000
+    assert shown in page
+    assert "last" in page
+    assert not hidden or hidden not in page
+    link = f"/games/{game}/stderr/1"
+    assert (link in page) is is_cut
+    whole = await ada.get(link)
+    assert whole.body == content + rb"\x1b[2J"
+    assert whole.headers["content-type"] == "text/plain; charset=utf-8"
+    assert whole.headers["content-disposition"] == f'attachment; filename="stderr-{game}-1.txt"'
+    assert whole.headers["content-security-policy"] == "default-src 'none'; sandbox"
+    assert whole.headers["x-content-type-options"] == "nosniff"
 
 
 async def test_table_games_and_team_pages_show_what_was_played(pages: Pages) -> None:
@@ -298,7 +368,7 @@ async def test_the_history_of_a_rating_is_a_picture(pages: Pages) -> None:
     pages.league(
         save_ratings, [RatingOfDay(versions[0].id, f"2027-01-0{day}", 1000.0, 900.0, 1100.0, 3) for day in (1, 2)]
     )
-    assert b"Von 1.000 am 2027-01-01 bis 1.000 am 2027-01-02" in (await ada.get("/teams/1")).body
+    assert b"Von 1.000 am 1.1.2027 bis 1.000 am 2.1.2027" in (await ada.get("/teams/1")).body
 
 
 async def test_older_games_are_on_further_pages(pages: Pages) -> None:
@@ -335,8 +405,61 @@ async def test_the_teacher_controls_the_league(pages: Pages) -> None:
     assert "Finale" not in page
     assert (await teacher.post("/teacher/control/explode")).status == 404
     log = text_of(await teacher.get("/teacher/log"))
-    assert "pause-league" in log
+    assert "Pause für alle" in log
     assert "Lehrkraft" in log
+
+
+async def test_the_log_says_in_words_who_changed_what(pages: Pages) -> None:
+    tried = list[str]()
+
+    async def change(who: Visitor, actor: str, path: str, **form: str) -> None:
+        before = len(pages.league(all_log_entries))
+        await who.get("/")  # for the token
+        assert (await who.post(path, form)).status in {200, 303}, path
+        actors = {entry.actor for entry in pages.league(all_log_entries)[before:]}
+        assert actor in actors, f"nothing in the log says who has done {path}"
+        tried.append(path)
+
+    teacher = await pages.set_up(["Alan"])
+    page = (await teacher.get("/teacher/settings")).body.decode()
+    settings = dict(re.findall(r'<input type="text"[^>]* name="(\w+)" value="([^"]*)"', page))
+    await change(teacher, "teacher", "/teacher/settings", **{**settings, "name": "Liga 10c", "challenges_per_day": "7"})
+    assert "Herausforderungen eines Teams am Tag: 7" in text_of(await teacher.get("/teacher/log"))
+    await change(teacher, "teacher", "/teacher/control/message", text="Hallo")
+    await change(teacher, "teacher", "/teacher/control/remove-message", message="1")
+    for action in ("pause", "resume", "new-link", "remove-link"):
+        await change(teacher, "teacher", f"/teacher/control/{action}")
+    await change(teacher, "teacher", "/teacher/teams", names="Barbara")
+    await change(teacher, "teacher", "/teacher/codes")
+    await change(teacher, "teacher", "/teacher/teams/1/rename", name="Alan T.")
+    for action in ("pause", "resume", "code", "remove"):
+        await change(teacher, "teacher", f"/teacher/teams/1/{action}")
+    await change(teacher, "teacher", "/teacher/helpers/add", name="Raum 12")
+    for action in ("allow", "forbid", "revoke"):
+        await change(teacher, "teacher", f"/teacher/helpers/{action}", helper="1")
+    ada, grace = await pages.team("Ada"), pages.league.add_team("Grace")
+    old, new, other = pages.league.accept(3), pages.league.accept(3), pages.league.accept(grace)
+    pages.league.play_pair(new, other, 0, 1)
+    for path in ("/team/helpers", f"/teams/{grace}/challenge", f"/versions/{old.id}/take-back",
+                 f"/versions/{new.id}/discard"):  # fmt: skip
+        await change(ada, "team:3", path)
+    for path in ("/pairs/1/repeat", "/pairs/3/void", f"/versions/{old.id}/pause", f"/versions/{old.id}/resume",
+                 "/control/freeze"):  # fmt: skip
+        await change(teacher, "teacher", f"/teacher{path}")
+    await change(teacher, "teacher", "/teacher/control/final", kind="swiss", pairs="1")
+    for path in ("/control/end", "/control/practice", f"/versions/{other.id}/remove"):
+        await change(teacher, "teacher", f"/teacher{path}")
+    await change(teacher, "teacher", "/teacher/password", old=PASSWORD, password="another password")
+    await change(pages.visitor(), "teacher", "/login", password="another password")
+
+    entries = pages.league(all_log_entries)
+    assert {entry.action for entry in entries} <= set(ACTIONS), "the log has an action that nobody put into words"
+    for route in pages.site.routes:
+        if isinstance(route, Route) and "POST" in (route.methods or ()):
+            pattern = re.sub(r"{.*?}", "[^/]+", route.path)
+            # the first has been used, the second changes nothing, the others have tests of their own
+            if route.path not in {"/setup", "/logout", "/api/upload", "/teacher/keep/{action}"}:
+                assert any(re.fullmatch(pattern, path) for path in tried), f"nobody has tried {route.path}"
 
 
 async def test_settings_are_checked_and_kept(pages: Pages) -> None:
@@ -400,14 +523,60 @@ async def test_the_code_of_a_pc_is_shown_once_and_can_be_revoked(pages: Pages) -
     assert "widerrufen" in text_of(await teacher.get("/teacher/helpers"))
 
 
+async def made_file(pages: Pages, teacher: Visitor, kind: str) -> Answer:
+    """Have a file made, and return the download."""
+    await teacher.get("/teacher")
+    answer = await teacher.post(f"/teacher/keep/{kind}")
+    assert answer.headers["location"] == "/teacher/keep"
+    while (file := pages.site.keeping.file) is None or file.is_being_made:
+        with trio.move_on_after(0.1):
+            await pages.director.changed.newer_than(pages.director.changed.newest, ignore)
+    assert file.name in text_of(await teacher.get("/teacher/keep"))
+    return await teacher.get("/teacher/keep/file")
+
+
 async def test_backup_and_export_are_downloads_that_leave_nothing_behind(pages: Pages) -> None:
+    folder = pages.league.database.path.parent
+    (folder / ".keep-killed").mkdir()
+    teacher = await pages.set_up(["Ada"])
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pages.site.keeping.run)
+        backup = await made_file(pages, teacher, "backup")
+        assert backup.body.startswith(b"SQLite format 3\0")
+        assert "attachment" in backup.headers["content-disposition"]
+        assert int(backup.headers["content-length"]) == len(backup.body)
+        export = await made_file(pages, teacher, "export")
+        with zipfile.ZipFile(io.BytesIO(export.body)) as archive:
+            assert {"table.csv", "games.jsonl", "pages/index.html"} <= set(archive.namelist())
+        assert len(kept_folders(folder)) == 1
+        await teacher.get("/teacher/keep")
+        await teacher.post("/teacher/keep/discard")
+        assert (await teacher.get("/teacher/keep/file")).status == 404
+        nursery.cancel_scope.cancel()
+    assert kept_folders(folder) == []
+
+
+async def test_the_page_says_how_far_a_file_is(pages: Pages) -> None:
     teacher = await pages.set_up(["Ada"])
     await teacher.get("/teacher")
-    backup = await teacher.post("/teacher/keep/backup")
-    assert backup.body.startswith(b"SQLite format 3\0")
-    assert "attachment" in backup.headers["content-disposition"]
-    assert (await teacher.post("/teacher/keep/export")).body.startswith(b"PK")
-    assert [path.name for path in pages.league.database.path.parent.glob(".keep*")] == []
+    await teacher.post("/teacher/keep/export")
+    file = pages.site.keeping.file
+    assert file is not None
+    file.share = 0.42
+    answer = await teacher.get("/teacher/keep")
+    assert "42 %" in text_of(answer)
+    assert b"data-waiting" in answer.body
+    await teacher.post("/teacher/keep/export")
+    assert pages.site.keeping.file is file
+    file.problem = "no space left"
+    assert "Festplatte voll" in text_of(await teacher.get("/teacher/keep"))
+
+
+def kept_folders(folder: Path) -> list[str]:
+    return [path.name for path in folder.glob(".keep*")]
+
+
+async def ignore(_frame: bytes) -> None: ...
 
 
 async def test_a_spectator_comes_by_the_link_until_it_is_changed(pages: Pages) -> None:
@@ -464,6 +633,14 @@ async def test_pages_speak_the_chosen_language(pages: Pages) -> None:
     assert b'<html lang="en">' in (await teacher.get("/")).body
     for evil in ("//evil.example", "https://evil.example", "/\\evil.example", "/%0d%0aset-cookie:x"):
         assert (await teacher.get(f"/language/en?back={quote(evil)}")).headers["location"] == "/"
+    assert (await teacher.get("/language/de?back=/games?team=3")).headers["location"] == "/games?team=3"
+    assert b"back=/games%3Fteam%3D3" in (await teacher.get("/games?team=3")).body
+    for evil in ("https://evil.example/x", f"https://{HOST}//evil.example", f"https://{HOST}/x%22onload=y"):
+        refused = await teacher.post("/teacher/control/explode", None, referer=evil)
+        assert b'href="/">Zur' in refused.body, evil
+    back = await teacher.post("/teacher/control/explode", None, referer=f"http://{HOST}/teacher/teams")
+    assert b'href="/teacher/teams">Zur' in back.body
+    await teacher.get("/language/en")
     await teacher.get("/language/xx")
     assert b'<html lang="en">' in (await teacher.get("/")).body
 

@@ -10,6 +10,8 @@ import pytest
 from starlette.routing import Mount, Route
 
 from spielleiter.league.accounts import new_spectator_link
+from spielleiter.league.database import Database
+from spielleiter.league.errors import LeagueDiskError
 from spielleiter.league.log import add_message
 from spielleiter.league.model import Fault, Version
 from spielleiter.league.settings import change_settings
@@ -31,7 +33,7 @@ OF_TEAMS: Final = {
     "/upload", "/versions/{version:int}/{action}", "/teams/{team:int}/challenge", "/team/helpers",
 }  # fmt: skip
 WITH_CODE: Final = {"/api/upload", "/api/versions/{version:int}"}
-SHARED: Final = {"/versions/{version:int}"}
+SHARED: Final = {"/versions/{version:int}", "/games/{game:int}/stderr/{side:int}"}
 """For teams and the teacher."""
 
 
@@ -117,6 +119,10 @@ async def test_no_team_acts_on_what_is_anothers(pages: Pages) -> None:
         for secret in (b"output of Grace", b"grace.py", b"spare.zip"):
             assert secret not in answer.body, page
         assert (page != "/games/1") or b"output of Ada" in answer.body
+    assert (await team.get("/games/1/stderr/1")).body == b"output of Ada"
+    for secret_output in ("/games/1/stderr/2", "/games/1/stderr/0", "/games/1/stderr/3", "/games/2/stderr/1"):
+        assert (await team.get(secret_output)).status == 404
+    assert (await browsers["teacher"].get("/games/1/stderr/2")).body == b"output of Grace"
     seen = (await browsers["spectator"].get("/games/1")).body
     assert b"output of" not in seen
     assert b"grace.py" not in seen
@@ -246,6 +252,29 @@ async def test_hostile_texts_are_shown_as_texts(pages: Pages) -> None:
         page = (await teacher.get(path)).body.decode()
         for markup in ("<script>alert", "<b>Ada", "<i>", 'onload=x"', "49{", "\x1b", "\x00"):
             assert markup not in page, (path, markup)
+    assert pages.bugs == []
+
+
+class FullDisk(Database):
+    """The same database, on a disk that has no room for an upload."""
+
+    async def write(self, function: Any, *args: Any, **options: Any) -> Any:
+        if function is add_upload:
+            raise LeagueDiskError("the disk is full")
+        return await super().write(function, *args, **options)
+
+
+async def test_full_disk_is_told_to_pupils_and_is_no_bug(league: League) -> None:
+    database = FullDisk(league.database.path)
+    try:
+        pages = pages_of(League(database))
+        await pages.set_up()
+        team = await pages.team("Ada")
+        await team.get("/upload")
+        answer = await team.upload(b"PK")
+    finally:
+        database.close()
+    assert (answer.status, "kein Platz" in answer.json["error"]["de"]) == (507, True)
     assert pages.bugs == []
 
 

@@ -66,7 +66,7 @@ def test_every_view_is_accessible_in_both_schemes_and_needs_no_horizontal_scroll
     for view in ("rooms", "replays", "play", "admin", "missing", "game", "track", "fish", "river"):
         page = show(looking, view, replays)
         if view == "rooms":  # the language is that of the system
-            expect(page.get_by_role("heading", level=1)).to_have_text("Spiele auf diesem Server")
+            expect(page.get_by_role("heading", level=1)).to_have_text("Aktuelle Spiele")
             assert page.locator("html").get_attribute("lang") == "de"
         if view == "game":
             page.keyboard.press("l")
@@ -97,15 +97,15 @@ def test_language_and_theme_are_the_chosen_ones_and_boards_are_told_without_sigh
         color = page.evaluate("getComputedStyle(document.body).backgroundColor")
         return sum(int(part) for part in color.removeprefix("rgb(").removesuffix(")").split(","))
 
-    expect(page.get_by_role("heading", level=1)).to_have_text("Games on this server")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Current games")
     assert (page.locator("html").get_attribute("lang"), background() < 150) == ("en", True)
     page.get_by_role("button", name="DE", exact=True).click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Spiele auf diesem Server")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Aktuelle Spiele")
     expect(page.get_by_role("button", name="DE", exact=True)).to_be_focused()
     page.get_by_label("Farbschema").select_option("light")
     assert background() > 600
     page.reload()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Spiele auf diesem Server")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Aktuelle Spiele")
     assert background() > 600
     looking.open(f"{replays['game']}/12")
     expect(page.locator(".state")).to_contain_text("Zug 12")

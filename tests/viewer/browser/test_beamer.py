@@ -93,6 +93,6 @@ def test_boards_fill_the_screen_and_the_next_game_comes_by_itself(
     second.may_end.set()
     expect(second_place.locator(".is-result")).to_be_visible()
     page.get_by_role("link", name="Back").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Games on this server")
+    expect(page.get_by_role("heading", level=1)).to_have_text("Current games")
     expect(page.locator("header.site")).to_be_visible()
     own_server.join_players()

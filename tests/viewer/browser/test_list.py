@@ -107,7 +107,7 @@ def test_a_game_is_told_the_same_everywhere_also_after_the_server_was_started_ag
         found += again.accessibility_violations()
         again.screenshot("wrong-address")
         page.get_by_role("link", name="To the games").click()
-        expect(page.get_by_role("heading", level=1)).to_have_text("Games on this server")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Current games")
         page.goto("about:blank")
     assert found == []
 

@@ -27,7 +27,8 @@ async def replays_of_a_database(name: str) -> bytes | None:
 def site_around() -> Starlette:
     settings = PageSettings(host="127.0.0.1", port=GAME_PORT, secret=SECRET, is_match=True, spares_processor=True)
     stream = events.EventStream()
-    site = Site(settings, stream.publish, find_replay=replays_of_a_database, home=Home("../", lambda: "Liga 10b"))
+    home = Home("../", lambda: "Liga 10b", "../language/")
+    site = Site(settings, stream.publish, find_replay=replays_of_a_database, home=home)
     return Starlette(routes=[Mount("/viewer", site.open_app)])
 
 
@@ -41,7 +42,8 @@ async def test_the_pages_work_below_a_path_and_lead_back() -> None:
         assert (await call(app, "GET", f"/viewer/{path}")).status == 200
     assert b'"/api/' not in (await call(app, "GET", "/viewer/page.js")).body
     info = (await call(app, "GET", "/viewer/api/info")).json
-    assert (info["home"], info["sparesProcessor"]) == ({"title": "Liga 10b", "href": "../"}, True)
+    assert info["home"] == {"title": "Liga 10b", "href": "../", "language": "../language/"}
+    assert info["sparesProcessor"]
     wrong = await call(app, "GET", "/viewer/there", {"accept": "text/html"})
     assert (wrong.status, b'href="/viewer/"' in wrong.body, b'href="/"' in wrong.body) == (404, True, False)
 
