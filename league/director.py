@@ -566,9 +566,9 @@ class Director:
             (version for version in playing if version.team_id is not None and version.id not in have_played), None
         )
         if new is not None and anchors:
-            # the table, which follows soon, may not know it; built-in players are quick and their strength is known
-            mean = sum(anchor.rating for anchor in anchors) / len(anchors)
-            candidates = [Candidate(new.id, new.team_id, mean)]
+            # the lowest level, which is the quickest; the table, which follows soon, may not know the version yet
+            anchors = [min(anchors, key=lambda anchor: anchor.rating)]
+            candidates = [Candidate(new.id, new.team_id, anchors[0].rating)]
         elif only_new:
             return None
         found = next_pairing([*anchors, *candidates], meetings, self._chance)

@@ -267,9 +267,10 @@ async def test_limit_of_the_teacher_holds(planted: Planted, mock_clock: MockCloc
     assert planted.arena.most_at_once == 1
 
 
-async def test_new_version_meets_a_builtin_player_at_once(planted: Planted, mock_clock: MockClock) -> None:
+async def test_new_version_meets_the_lowest_builtin_player_at_once(planted: Planted, mock_clock: MockClock) -> None:
     planted.add("A", "B", "C")
-    planted.league(versions.set_anchors, [Anchor("builtin:greedy", 0.0)], NOON)
+    anchors = [Anchor("builtin:greedy", 0.0), Anchor("builtin:level-3", 300.0)]
+    planted.league(versions.set_anchors, anchors, NOON)
     planted.arena.ready = ArenaReady(0, BUBBLEWRAP, (), 1)
     await planted.play(10)
     planted.add("D")
