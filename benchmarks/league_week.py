@@ -3,7 +3,7 @@
 Run it as `python -m benchmarks.league_week FOLDER`. The games are not played: each version has a planted strength, the
 league chooses the pairings as it does in earnest, and the results are drawn. Everything that a game leaves in the
 database is there, in the usual sizes. The measurements follow: what a page has to wait for, how long it takes to record
-a game, backup, export, and how far the ratings are from the planted strengths.
+a game, backup, export, how far the ratings are from the planted strengths, and the page with the table in a browser.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from __future__ import annotations
 import argparse
 import contextlib
 import gzip
+import http.client
 import io
 import random
+import socket
 import statistics
+import subprocess
 import sys
 import time
 import zipfile
@@ -29,6 +32,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from benchmarks.league_ratings import draw_game
 from spielleiter.league import schema
+from spielleiter.league.accounts import new_spectator_link
 from spielleiter.league.backup import write_backup
 from spielleiter.league.database import Database, open_database
 from spielleiter.league.export import write_export
@@ -251,6 +255,58 @@ def measure(week: Week, folder: Path) -> None:
     _compare(week)
 
 
+def measure_pages(folder: Path) -> None:
+    """Print how long the page with the table takes, while the league in `folder` runs and plays nothing."""
+    with contextlib.closing(open_database(folder)) as database:
+        # the packages are none, so nothing of them may be started
+        database.write_now(change_settings, is_paused=True, teacher_password_hash="-")
+        database.write_now(lambda db: db.execute(schema.versions.update().values(full_check="passed")))
+        token = database.write_now(new_spectator_link, BEGIN + WEEK)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    begin = time.monotonic()
+    command = [sys.executable, "-P", "-m", "spielleiter", "league", str(folder), "--port", str(port)]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as league:
+        try:
+            cookie = _log_in(port, token)
+            page, first = _get_table(port, cookie)
+            while b'class="list standings"' not in page:
+                time.sleep(0.1)
+                page, first = _get_table(port, cookie)
+            print(
+                f"table in the browser {time.monotonic() - begin:.1f} s after the start, then in {1000 * first:.0f} ms"
+            )
+            print(f"the page with the table     {milliseconds(lambda: _get_table(port, cookie), 200)}")
+            print(f"its size                    {len(page) / 1000:.0f} kB")
+        finally:
+            league.terminate()
+
+
+def _log_in(port: int, token: str) -> str:
+    while True:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        try:
+            connection.request("GET", f"/watch/{token}")
+        except ConnectionRefusedError:
+            time.sleep(0.1)  # it has not begun to listen
+        else:
+            return (connection.getresponse().getheader("Set-Cookie") or "").partition(";")[0]
+        finally:
+            connection.close()
+
+
+def _get_table(port: int, cookie: str) -> tuple[bytes, float]:
+    """The page with the table, by a connection of its own, and the seconds that it took."""
+    begin = time.perf_counter()
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        connection.request("GET", "/", headers={"Cookie": cookie})
+        response = connection.getresponse()
+        page = response.read()
+    assert response.status == 200, response.status
+    return page, time.perf_counter() - begin
+
+
 def _back_up(database: Database, folder: Path) -> int:
     path = folder / "backup.sqlite"
     write_backup(database, path)
@@ -293,6 +349,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     with contextlib.closing(open_database(options.folder / "league")) as database:
         week = fill(database, options.teams, options.uploads, options.games, random.Random(options.seed))
         measure(week, options.folder)
+    measure_pages(options.folder / "league")
 
 
 if __name__ == "__main__":

@@ -102,12 +102,15 @@ def restore_backup(path: Path, folder: Path) -> Path | None:
                 certificate = database.write_now(_made_ready)
             finally:
                 database.close()
-            earlier = _put_aside(folder)
+            # there is always a database under its name: without one, the next start would make a new league
             if certificate is not None:
                 write_secretly(folder / CERTIFICATE, certificate)
-            (scratch / FILE_NAME).rename(folder / FILE_NAME)
+            earlier = _put_aside(folder)
+            (scratch / FILE_NAME).replace(folder / FILE_NAME)
         except LeagueFileError as error:
             raise LeagueFileError(str(error).replace(str(scratch / FILE_NAME), str(path))) from None
+        except OSError as error:
+            raise LeagueDiskError(f"{error.filename or folder}: {error.strerror or error}; is the disk full?") from None
         finally:
             with contextlib.suppress(OSError):
                 remove_tree(scratch)
@@ -136,14 +139,19 @@ def _made_ready(db: Connection) -> str | None:
 
 
 def _put_aside(folder: Path) -> Path | None:
-    """Rename the database in `folder` to a name that is free."""
+    """Give the database in `folder` a second name that is free."""
     if not (folder / FILE_NAME).exists():
         return None
     numbers = iter(range(1, 10_000))
     earlier = next(path for number in numbers if not (path := folder / _EARLIER.format(number=number)).exists())
     with contextlib.suppress(LeagueFileError):  # a damaged one is put aside as it is
         open_database(folder).close()  # merges the write-ahead log into the file
-    (folder / FILE_NAME).rename(earlier)
+    try:
+        earlier.hardlink_to(folder / FILE_NAME)
+    except OSError:  # not every file system has links
+        incomplete = earlier.with_name(_SCRATCH) / earlier.name
+        shutil.copyfile(folder / FILE_NAME, incomplete)
+        incomplete.rename(earlier)
     for suffix in ("-wal", "-shm"):
         (folder / f"{FILE_NAME}{suffix}").unlink(missing_ok=True)
     return earlier

@@ -78,6 +78,7 @@ from spielleiter.programs.outputs import read_tail
 from spielleiter.programs.packages.package import Package, inspect_package, unpack_package
 from spielleiter.programs.program import Program
 from spielleiter.programs.sandbox.choice import choose_sandbox
+from spielleiter.programs.sandbox.containers import limit_options
 from spielleiter.programs.sandbox.sandbox import NONE, Sandbox
 from spielleiter.programs.sandbox.sandbox_run import SandboxRun, open_run
 from spielleiter.programs.socket_owners import far_socket, has_socket
@@ -111,6 +112,9 @@ _PROBE_TIMEOUT: Final = 20.0
 _NEW_CONNECTION: Final = (OSError, trio.BrokenResourceError, trio.ClosedResourceError, trio.TooSlowError)
 _MAX_VERSION: Final = 80
 _MAX_REASON: Final = 1000
+_MAX_WORDS: Final = 300
+_NOT_EXECUTED: Final = (126, 127)
+"""The exit codes of shells for a command that is not there, or cannot be executed."""
 _numbers: Final = itertools.count()
 
 
@@ -134,8 +138,8 @@ def describe_machine(sandbox: Sandbox, image: str | None = None) -> Machine:
     words: tuple[str, ...] = ()
     if image is not None:
         system = "linux"
-        options = ["run", "--rm", "--network", "none", "--pull", "never", "--entrypoint", "/usr/bin/env"]
-        words = (sandbox.name, *options, image)
+        options = ["run", "--rm", "--network", "none", "--pull", "never", *limit_options()]
+        words = (sandbox.name, *options, "--entrypoint", "env", image)
     elif sys.platform == "win32":
         python = python_launcher()
     found = {PYTHON: _version_of((*words, python, "--version")), JAVA: _version_of((*words, "java", "-version"))}
@@ -510,6 +514,8 @@ class _RemoteRun:
         self._closed = trio.lowlevel.ParkingLot()
         self._errors = bytearray()
         self._has_errors = trio.Event()
+        self._last_words = b""
+        self._has_connected = False
 
     async def play(self, command: Command, folder: Path, message: StartRun, core: int | None) -> None:
         """Run the program to its end, or until the league ends it. Raises what `Program.run` raises."""
@@ -561,10 +567,15 @@ class _RemoteRun:
         with suppress(trio.BrokenResourceError):
             for start in range(0, len(text), MAX_CHUNK):
                 await self._frames.send(Written(text[start : start + MAX_CHUNK], is_error=False))
-            code = program.returncode
-            await self._frames.send(
-                NotStarted("a program could not be ended", is_unable=False) if code is None else Exited(code)
-            )
+            await self._frames.send(self._end_of(program.returncode))
+
+    def _end_of(self, code: int | None) -> NotStarted | Exited:
+        if code is None:
+            return NotStarted("a program could not be ended", is_unable=False)
+        if code in _NOT_EXECUTED and not self._has_connected:
+            text = self._last_words.decode("utf-8", "replace").strip()
+            return NotStarted(f"something that a program needs is missing: {text}"[:_MAX_REASON], is_unable=True)
+        return Exited(code)
 
     # -- what it writes ---------------------------------------------------------------------------------------------
 
@@ -582,6 +593,7 @@ class _RemoteRun:
         with suppress(trio.BrokenResourceError):
             while self._errors:
                 data = bytes(self._errors[:MAX_CHUNK])
+                self._last_words = data[-_MAX_WORDS:]
                 del self._errors[:MAX_CHUNK]
                 await self._frames.send(Written(data, is_error=True))
 
@@ -600,6 +612,7 @@ class _RemoteRun:
             stream = trio.SocketStream(trio.socket.from_stdlib_socket(sock))
             to_program, data = trio.open_memory_channel[bytes](MAX_BUFFERED)
             self._to_program[number] = to_program
+            self._has_connected = True
             try:
                 await self._frames.send(Connected(number))
             except BaseException:  # the gate is gone, or the game is over

@@ -183,3 +183,18 @@ def test_a_backup_that_is_stopped_leaves_no_file_and_shows_one_moment(league: Le
     with pytest.raises(KeyboardInterrupt):
         write_backup(league.database, tmp_path / "new" / "backup.sqlite", stop)
     assert list((tmp_path / "new").iterdir()) == []
+
+
+def test_a_restore_that_cannot_write_leaves_the_league_as_it_was(league: League, tmp_path: Path) -> None:
+    folder = league.database.path.parent
+    open_certificate(folder)
+    league.add_team("Hasen")
+    backup = tmp_path / "backup.sqlite"
+    write_backup(league.database, backup)
+    league.add_team("Igel")
+    league.database.close()
+    (folder / "helpers.pem").unlink()
+    (folder / "helpers.pem").mkdir()
+    with pytest.raises(LeagueDiskError, match=r"helpers\.pem"):
+        restore_backup(backup, folder)
+    assert names_in(folder) == ["Hasen", "Igel"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 from pathlib import Path
@@ -13,19 +14,31 @@ import trio
 from spielleiter.league.gate_client import PairLostError
 from spielleiter.league.remote_seat import EXIT_LOST
 from spielleiter.match.verdict import Verdict
+from spielleiter.programs.sandbox.containers import ENGINES
+from spielleiter.programs.sandbox.pythons import python_inside
 from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE
 from tests.contest.packages import Planted
 from tests.league.remote_league import RemoteLeague, open_remote_league, play_pair
-from tests.programs.sandbox.sandboxes import make_sandbox
+from tests.programs.sandbox.sandboxes import KINDS, make_sandbox
 
 pytestmark = pytest.mark.slow  # real processes and games
 
 
-@pytest.mark.parametrize("kind", [BUBBLEWRAP, NONE])
+def sound_in(kind: str, end: str = "") -> Planted:
+    """A sound program for this sandbox; the image of a container has no Python, so it uses that of spielleiter."""
+    if kind not in ENGINES:
+        return Planted(end=end)
+    inside = python_inside()
+    assert inside is not None
+    words = inside.command[: inside.command.index("-I")]
+    return Planted(end=end, script=f'exec {shlex.join(words)} -IS player.py "$@"')
+
+
+@pytest.mark.parametrize("kind", KINDS)
 async def test_both_programs_of_a_pair_run_on_a_pc(tmp_path: Path, kind: str) -> None:
     async with open_remote_league(tmp_path) as league:
         await league.start_helper(make_sandbox(kind), may_run_unconfined=kind == NONE)
-        first, second = league.program("first"), league.program("second", Planted(end="sys.exit(3)"))
+        first, second = league.program("first", sound_in(kind)), league.program("second", sound_in(kind, "sys.exit(3)"))
         [helper] = league.gate.helpers()
         assert helper.free == 1
         assert league.gate.run_problem(helper.id, first) == ""
@@ -47,6 +60,17 @@ async def test_a_program_that_is_played_here_meets_one_that_runs_on_a_pc(tmp_pat
         async with league.gate.lease(1, [None, league.program("bot")]) as lease:
             records = await play_pair(lease, tmp_path, games=1)
     assert [each.verdict for each in records] == [Verdict.REGULAR], records
+
+
+async def test_a_program_that_lacks_something_on_a_pc_loses_nothing(tmp_path: Path) -> None:
+    async with open_remote_league(tmp_path) as league:
+        await league.start_helper()
+        lacking = league.program("bot", Planted(script='set -e; /nowhere/java -jar bot.jar "$@"'))
+        with pytest.raises(PairLostError, match="/nowhere/java"):
+            async with league.gate.lease(1, [lacking, None]) as lease:
+                await play_pair(lease, tmp_path, games=1)
+        assert league.gate.run_problem(1, lacking) == "it could not start this program"
+        assert league.gate.helpers()[0].problem == ""
 
 
 async def test_what_a_program_writes_and_how_it_ends_is_its_own(tmp_path: Path) -> None:

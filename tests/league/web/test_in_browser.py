@@ -157,6 +157,7 @@ def test_the_first_quarter_of_an_hour(served: ServedLeague, visit: Callable[...,
     served.wake()
     expect(page.locator(".verdict")).to_have_text("Abgelehnt.")
     expect(page.locator(".error")).to_contain_text("packe es mit ein")
+    expect(page.get_by_role("link", name="Neue Version hochladen")).to_be_visible()
     look(pupil, "refused")
 
 
