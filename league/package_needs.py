@@ -31,7 +31,8 @@ _OWN: Final = "\0"
 _CHANGE_FOLDER: Final = re.compile(r"cd (?:-- )?\"?\0\"?(?: *\|\| *exit(?: \d+)?)?")
 _HARMLESS: Final = re.compile(r"set -[a-z]+(?: pipefail)?")
 _SPECIAL: Final = re.compile(r"[$`|&;<>(){}*?\[\]~\\\0]")
-_PARAMETERS: Final = re.compile(r"\s+(?:\"\$@\"|\$@|\"?\$\{@\}\"?|\$\*)$")
+# from the first blank of a run only: a search from each of them would take quadratic time with what a pupil uploads
+_PARAMETERS: Final = re.compile(r"(?<!\s)\s+(?:\"\$@\"|\$@|\"?\$\{@\}\"?|\$\*)$")
 
 
 class PackageNeeds(msgspec.Struct, frozen=True):
