@@ -485,9 +485,10 @@ class Director:
         if not self.standings.rows:
             await self.refresh_table()
         able = {version.id: version for version in await self._read(versions.playing_versions)}
-        willing = {team.id for team in await self._read(teams.list_teams) if free and team.allows_helpers}
+        willing = {team.id for team in await self._read(teams.list_teams) if team.allows_helpers} if free else set()
+        opened = await self._read(games.list_pairs, state="open")
         # a pair that has to wait for this machine keeps no other one from a PC that is free
-        for pair in await self._waiting_pairs(able, settings):
+        for pair in await self._waiting_pairs(opened, able, settings):
             try:
                 place = await self._place_elsewhere((able[pair.first], able[pair.second]), free, willing)
             except (MissingPackageError, NotCheckedError, OSError) as error:
@@ -501,11 +502,11 @@ class Director:
             return False
         # the last place is kept for the version that is being checked, which others would make wait for a whole pair
         is_kept = left == 1 and places > 2 and bool(self._checking)
-        if has_place and await self._open_pair(list(able.values()), settings, only_new=is_kept):
+        if has_place and await self._open_pair(able.values(), opened, settings, only_new=is_kept):
             return True  # it is started the next time
         for helper in free:
             with suppress(MissingPackageError, NotCheckedError, OSError):  # gone meanwhile, or no memory or disk for it
-                if await self._open_pair(await self._runnable_by(helper, able.values(), willing), settings):
+                if await self._open_pair(await self._runnable_by(helper, able.values(), willing), opened, settings):
                     return True
         return False
 
@@ -522,8 +523,13 @@ class Director:
         most = self._most_pairs if settings.most_games_at_once is None else settings.most_games_at_once
         return max(1, min(most, self._most_pairs) - CHECKS_PLACES * len(self._checking))
 
-    async def _waiting_pairs(self, able: Mapping[int, Version], settings: LeagueSettings) -> list[Pair]:
-        """Return the pairs that are open in the database and may be played now, the most urgent one first."""
+    async def _waiting_pairs(
+        self, opened: Sequence[Pair], able: Mapping[int, Version], settings: LeagueSettings
+    ) -> list[Pair]:
+        """Return those of the `opened` pairs that may be played now, the most urgent one first.
+
+        If there are none in a final, the next ones of it are opened.
+        """
 
         def waiting_of(opened: Sequence[Pair]) -> list[Pair]:
             waiting = [
@@ -533,18 +539,25 @@ class Director:
             ]
             return sorted(waiting, key=lambda pair: (_URGENCY.index(pair.purpose), pair.id))
 
-        found = waiting_of(await self._read(games.list_pairs, state="open"))
+        found = waiting_of(opened)
         is_missing = not found and settings.stage == "final"
         if is_missing and await self._change(stages.continue_final, self._now(), self._chance):
             return waiting_of(await self._read(games.list_pairs, state="open"))
         return found
 
     async def _open_pair(
-        self, playing: Sequence[Version], settings: LeagueSettings, *, only_new: bool = False
+        self,
+        playing: Iterable[Version],
+        opened: Sequence[Pair],
+        settings: LeagueSettings,
+        *,
+        only_new: bool = False,
     ) -> Pair | None:
-        """Open the next pair of these versions in the database; with `only_new`, of one that has not played yet."""
+        """Open a pair of these versions beside those that are `opened`.
+
+        With `only_new`, it is one of a version that has not played yet.
+        """
         # instead of a pair that the machine has failed, no other one is opened again and again
-        opened = await self._read(games.list_pairs, state="open")
         failed = {version for pair in opened if pair.id in self._retry for version in (pair.first, pair.second)}
         playing = [version for version in playing if version.id not in failed]
         busy = Counter(version for pair in self._playing.values() for version in (pair.first, pair.second))
