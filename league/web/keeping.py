@@ -151,8 +151,7 @@ class Keeping:
             file = self.file
             if file is None or file.path is None:
                 raise _NO_FILE
-            headers = {"cache-control": "no-store"}
-            return FileResponse(file.path, 200, headers, "application/octet-stream", filename=file.name)
+            return FileResponse(file.path, media_type="application/octet-stream", filename=file.name)
 
         return [
             Route("/teacher/keep", page),

@@ -33,11 +33,7 @@ OUTPUT_BYTES: Final = 16 * 1024
 """The most of a program's standard error that a page shows: the end of it, where a crash stands."""
 OUTPUT_LINES: Final = 200
 _NO_OUTPUT: Final = WebError(404, "Diese Ausgabe gibt es nicht.", "There is no such output.")
-_OUTPUT_HEADERS: Final = {
-    "cache-control": "no-store",
-    "content-security-policy": "default-src 'none'; sandbox",
-    "x-content-type-options": "nosniff",
-}
+_OUTPUT_POLICY: Final = "default-src 'none'; sandbox"
 
 VERDICTS: Final = {
     "": ("auf dem Brett verloren", "lost on the board"),
@@ -121,8 +117,9 @@ def public_routes(visits: Visits) -> list[BaseRoute]:
         stderr = (recording.stderr1, recording.stderr2)[side - 1] or b""
         # escaped, since whoever opens the file in a terminal would let the program write to that
         text = escaped_lines(stderr.decode("utf-8", "replace"))
-        disposition = {"content-disposition": f'attachment; filename="stderr-{game_id}-{side}.txt"'}
-        return PlainTextResponse(text, headers=_OUTPUT_HEADERS | disposition)
+        disposition = f'attachment; filename="stderr-{game_id}-{side}.txt"'
+        headers = {"content-disposition": disposition, "content-security-policy": _OUTPUT_POLICY}
+        return PlainTextResponse(text, headers=headers)
 
     async def team(request: Request) -> Response:
         """One team: its place, its history and games; for itself and the teacher, its versions with their faults."""
