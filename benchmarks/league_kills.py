@@ -51,6 +51,15 @@ class Seen:
         self.games: dict[int, Any] = {}
         self.refused = 0
 
+    def upload(self, port: int, code: str, number: int) -> int:
+        """Upload the program of this number; return the status of the answer."""
+        status, answer = upload(port, code, package(number))
+        if status == CREATED:
+            self.uploads.add(answer["version"]["id"])
+        else:
+            self.refused += 1
+        return status
+
     def examine(self, folder: Path) -> str:
         """Return what is wrong with the database in `folder`; empty if nothing is."""
         with contextlib.closing(open_database(folder)) as database:
@@ -171,11 +180,7 @@ def _live(folder: Path, codes: Sequence[str], seen: Seen, chance: random.Random,
         end = time.monotonic() + chance.uniform(SHORTEST_LIFE, LONGEST_LIFE)
         while time.monotonic() < end:
             number = chance.getrandbits(40)
-            status, answer = upload(port, chance.choice(codes), package(number))
-            if status == CREATED:
-                seen.uploads.add(answer["version"]["id"])
-            else:
-                seen.refused += 1
+            seen.upload(port, chance.choice(codes), number)
             time.sleep(min(UPLOAD_PAUSE, max(0.0, end - time.monotonic())))
     finally:
         end_league(process, how)

@@ -14,9 +14,7 @@ import gzip
 import http.client
 import io
 import random
-import socket
 import statistics
-import subprocess
 import sys
 import time
 import zipfile
@@ -30,6 +28,7 @@ import psutil
 from sqlalchemy import Connection, text
 from sqlalchemy.dialects.sqlite import insert
 
+from benchmarks.league_kills import free_port, start_league, wait_for_pages
 from benchmarks.league_ratings import draw_game
 from spielleiter.league import schema
 from spielleiter.league.accounts import new_spectator_link
@@ -262,13 +261,11 @@ def measure_pages(folder: Path) -> None:
         database.write_now(change_settings, is_paused=True, teacher_password_hash="-")
         database.write_now(lambda db: db.execute(schema.versions.update().values(full_check="passed")))
         token = database.write_now(new_spectator_link, BEGIN + WEEK)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     begin = time.monotonic()
-    command = [sys.executable, "-P", "-m", "spielleiter", "league", str(folder), "--port", str(port)]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as league:
+    with start_league(folder, port) as league:
         try:
+            wait_for_pages(port)
             cookie = _log_in(port, token)
             page, first = _get_table(port, cookie)
             while b'class="list standings"' not in page:
@@ -284,16 +281,9 @@ def measure_pages(folder: Path) -> None:
 
 
 def _log_in(port: int, token: str) -> str:
-    while True:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
-        try:
-            connection.request("GET", f"/watch/{token}")
-        except ConnectionRefusedError:
-            time.sleep(0.1)  # it has not begun to listen
-        else:
-            return (connection.getresponse().getheader("Set-Cookie") or "").partition(";")[0]
-        finally:
-            connection.close()
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as connection:
+        connection.request("GET", f"/watch/{token}")
+        return (connection.getresponse().getheader("Set-Cookie") or "").partition(";")[0]
 
 
 def _get_table(port: int, cookie: str) -> tuple[bytes, float]:
