@@ -16,9 +16,9 @@ from spielleiter.league import challenges, games, stages, teams, versions
 from spielleiter.league.arena_client import NotPlayedError
 from spielleiter.league.arena_messages import ArenaReady, GamePlayed
 from spielleiter.league.check_messages import Checked, FindNeeds, StartCheck, StartUnpacking, Unpacked
-from spielleiter.league.checks import UNPACK_TIMEOUT, NotCheckedError
+from spielleiter.league.checks import NotCheckedError
 from spielleiter.league.database import Database
-from spielleiter.league.director import SHORT_ATTEMPTS, Director, pause_if_faulty
+from spielleiter.league.director import ROUTINE_INTERVAL, SHORT_ATTEMPTS, Director, pause_if_faulty
 from spielleiter.league.errors import LeagueDiskError, LeagueFileError
 from spielleiter.league.gate_client import ConnectedHelper, PairLostError, RemoteProgram
 from spielleiter.league.gate_messages import AllowedHelper
@@ -156,7 +156,7 @@ class Planted:
 
     async def find_needs(self, start: FindNeeds) -> PackageNeeds:
         if failures := self.unread.get(Path(start.path).stem):
-            await trio.sleep(UNPACK_TIMEOUT)
+            await trio.sleep(10)
             raise failures.pop(0)
         await trio.sleep(1)
         return package_needs(Path(start.path), start.main)
@@ -585,16 +585,16 @@ async def test_pc_plays_while_a_pair_waits_for_this_machine(
 async def test_package_whose_needs_are_not_found_keeps_no_pc_from_others(
     planted: Planted, mock_clock: MockClock, gate: PlantedGate, is_machines_fault: bool
 ) -> None:
-    hostile, *_ = helped(planted, "A", "B", "C")
+    hostile, other, _ = helped(planted, "A", "B", "C")
     assert hostile.sha256 is not None
     failures = planted.unread[hostile.sha256] = [
         NotCheckedError("no result", is_machines_fault=is_machines_fault) for _ in range(100)
     ]
-    planted.league.open_pair(*planted.league(versions.playing_versions)[:2])
+    planted.league.open_pair(hostile, other)
     async with planted.directed():
-        await trio.sleep(3 * UNPACK_TIMEOUT)
+        await trio.sleep(1.5 * ROUTINE_INTERVAL + 10)
     found = planted.league(games.list_games, limit=1_000)
-    assert len(found) > UNPACK_TIMEOUT
+    assert len(found) > 20
     assert hostile.team_id not in {team for each in found for team in (each.team1, each.team2)}
     assert len(failures) == (98 if is_machines_fault else 99)
 
