@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal
 
 import trio
-from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -50,6 +51,8 @@ class KeptFile:
     """Bytes of the complete file."""
     problem: str = ""
     """Why it could not be made, in English; empty if nothing went wrong."""
+    is_bug: bool = False
+    """Whether the problem is a bug of the league."""
 
     @property
     def name(self) -> str:
@@ -62,11 +65,12 @@ class KeptFile:
 
 
 class Keeping:
-    """Makes the files while `run` runs, which owns the work."""
+    """Makes the files while `run` runs, which owns the work; `report_bug` is called with unexpected exceptions."""
 
-    def __init__(self, visits: Visits) -> None:
+    def __init__(self, visits: Visits, report_bug: Callable[[BaseException], object]) -> None:
         self.file: KeptFile | None = None
         self._visits = visits
+        self._report_bug = report_bug
         self._wanted = trio.Event()
         self._making = trio.CancelScope()
 
@@ -76,12 +80,12 @@ class Keeping:
         await trio.to_thread.run_sync(_remove_folders, parent)  # of a process that was killed
         try:
             while True:
-                with trio.move_on_after(KEPT_SECONDS) as waiting:
+                with trio.move_on_after(KEPT_SECONDS):
                     await self._wanted.wait()
-                if waiting.cancelled_caught:
+                if not self._wanted.is_set():
                     self.file = None
-                self._wanted = trio.Event()
                 await trio.to_thread.run_sync(_remove_folders, parent)
+                self._wanted = trio.Event()  # what is wanted by now is made now
                 if (file := self.file) is not None:
                     with trio.CancelScope() as self._making:
                         await self._make(file)
@@ -113,10 +117,13 @@ class Keeping:
 
         try:
             path = await trio.to_thread.run_sync(make)
-            await database.write(_note_kept, file.kind, self._visits.now())
+            await database.write(note, TEACHER, f"keep-{file.kind}", self._visits.now())
             file.path = path
-        except (LeagueDiskError, LeagueFileError, OSError) as error:
-            file.problem = str(error)
+        except Exception as error:  # the pages go on whatever it is
+            file.is_bug = not isinstance(error, LeagueDiskError | LeagueFileError | OSError)
+            file.problem = repr(error) if file.is_bug else str(error)
+            if file.is_bug:
+                self._report_bug(error)
             await trio.to_thread.run_sync(_remove_folders, database.path.parent)
         self._visits.director.changed.publish()
 
@@ -147,10 +154,13 @@ class Keeping:
 
         async def download(request: Request) -> Response:
             """The file."""
-            await visits.open(request, "teacher")
+            visit = await visits.open(request, "teacher")
             file = self.file
             if file is None or file.path is None:
                 raise _NO_FILE
+            if request.method == "GET":
+                with suppress(LeagueDiskError):  # a full disk is no reason to keep the backup from the teacher
+                    await visits.database.write(note, TEACHER, f"download-{file.kind}", visit.now)
             return FileResponse(file.path, media_type="application/octet-stream", filename=file.name)
 
         return [
@@ -163,7 +173,3 @@ class Keeping:
 def _remove_folders(folder: Path) -> None:
     for path in folder.glob(f"{_FOLDER}*"):
         shutil.rmtree(path, ignore_errors=True)
-
-
-def _note_kept(db: Connection, kind: str, now: float) -> None:
-    note(db, TEACHER, f"keep-{kind}", now)

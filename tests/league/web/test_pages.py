@@ -7,7 +7,7 @@ import json
 import random
 import re
 import zipfile
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -17,6 +17,7 @@ import trio
 from starlette.routing import Route
 
 from spielleiter.league.accounts import new_setup_code
+from spielleiter.league.database import Database
 from spielleiter.league.games import list_games, list_pairs
 from spielleiter.league.helpers import list_helpers
 from spielleiter.league.log import all_log_entries
@@ -26,6 +27,7 @@ from spielleiter.league.rating_history import save_ratings
 from spielleiter.league.settings import change_settings, load_settings
 from spielleiter.league.stages import continue_final
 from spielleiter.league.versions import finish_check, finish_full_check, get_version, list_versions
+from spielleiter.league.web.keeping import KeptFile
 from spielleiter.league.web.log_texts import ACTIONS
 from spielleiter.league.web.public import losses_by_reason
 from tests.league.leagues import NOON, League
@@ -523,16 +525,25 @@ async def test_the_code_of_a_pc_is_shown_once_and_can_be_revoked(pages: Pages) -
     assert "widerrufen" in text_of(await teacher.get("/teacher/helpers"))
 
 
+async def ignore(_frame: bytes) -> None: ...
+
+
 async def made_file(pages: Pages, teacher: Visitor, kind: str) -> Answer:
     """Have a file made, and return the download."""
     await teacher.get("/teacher")
     answer = await teacher.post(f"/teacher/keep/{kind}")
     assert answer.headers["location"] == "/teacher/keep"
+    file = await finished(pages)
+    assert file.name in text_of(await teacher.get("/teacher/keep"))
+    return await teacher.get("/teacher/keep/file")
+
+
+async def finished(pages: Pages) -> KeptFile:
+    """Return the file that is being made, when nothing more happens to it."""
     while (file := pages.site.keeping.file) is None or file.is_being_made:
         with trio.move_on_after(0.1):
             await pages.director.changed.newer_than(pages.director.changed.newest, ignore)
-    assert file.name in text_of(await teacher.get("/teacher/keep"))
-    return await teacher.get("/teacher/keep/file")
+    return file
 
 
 async def test_backup_and_export_are_downloads_that_leave_nothing_behind(pages: Pages) -> None:
@@ -549,6 +560,10 @@ async def test_backup_and_export_are_downloads_that_leave_nothing_behind(pages: 
         with zipfile.ZipFile(io.BytesIO(export.body)) as archive:
             assert {"table.csv", "games.jsonl", "pages/index.html"} <= set(archive.namelist())
         assert len(kept_folders(folder)) == 1
+        noted = [entry.action for entry in pages.league(all_log_entries) if "backup" in entry.action]
+        assert noted == ["keep-backup", "download-backup"]
+        log = text_of(await teacher.get("/teacher/log"))
+        assert all(words in log for words in ("Sicherung erzeugt", "Sicherung heruntergeladen", "Export erzeugt"))
         await teacher.get("/teacher/keep")
         await teacher.post("/teacher/keep/discard")
         assert (await teacher.get("/teacher/keep/file")).status == 404
@@ -572,11 +587,60 @@ async def test_the_page_says_how_far_a_file_is(pages: Pages) -> None:
     assert "Festplatte voll" in text_of(await teacher.get("/teacher/keep"))
 
 
+class BrokenDatabase(Database):
+    """The same database, which cannot be copied since somebody has made a mistake."""
+
+    def copy_to(self, path: Path, on_progress: Callable[[float], object] = float) -> None:
+        raise ZeroDivisionError
+
+
+async def test_a_bug_while_a_file_is_made_is_reported_and_the_site_goes_on(league: League) -> None:
+    database = BrokenDatabase(league.database.path)
+    try:
+        pages = pages_of(League(database))
+        teacher = await pages.set_up(["Ada"])
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(pages.site.keeping.run)
+            await teacher.get("/teacher")
+            await teacher.post("/teacher/keep/backup")
+            await finished(pages)
+            page = text_of(await teacher.get("/teacher/keep"))
+            assert "ZeroDivisionError" in page
+            assert "voll" not in page  # that would send the teacher the wrong way
+            assert [type(bug) for bug in pages.bugs] == [ZeroDivisionError]
+            assert kept_folders(database.path.parent) == []
+            export = await made_file(pages, teacher, "export")
+            assert export.status == 200
+            nursery.cancel_scope.cancel()
+    finally:
+        database.close()
+
+
+async def test_a_file_that_is_wanted_while_another_one_is_deleted_can_be_downloaded(pages: Pages) -> None:
+    teacher = await pages.set_up(["Ada"])
+    threads = trio.to_thread.current_default_thread_limiter()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pages.site.keeping.run)
+        await made_file(pages, teacher, "backup")
+        threads.total_tokens, usual = 1, threads.total_tokens
+        async with threads:  # nothing is deleted meanwhile
+            pages.site.keeping.want(None)
+            await trio.testing.wait_all_tasks_blocked()
+            pages.site.keeping.want(KeptFile("backup", "2027-01-31"))
+        threads.total_tokens = usual
+        await finished(pages)
+        await trio.testing.wait_all_tasks_blocked()
+        while threads.borrowed_tokens:  # whatever comes after that
+            await trio.sleep(0.01)
+            await trio.testing.wait_all_tasks_blocked()
+        assert (await teacher.get("/teacher/keep/file")).status == 200
+        made = [entry for entry in pages.league(all_log_entries) if entry.action == "keep-backup"]
+        assert len(made) == 2, "a finished file was deleted and made once more"
+        nursery.cancel_scope.cancel()
+
+
 def kept_folders(folder: Path) -> list[str]:
     return [path.name for path in folder.glob(".keep*")]
-
-
-async def ignore(_frame: bytes) -> None: ...
 
 
 async def test_a_spectator_comes_by_the_link_until_it_is_changed(pages: Pages) -> None:
