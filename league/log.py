@@ -22,7 +22,7 @@ def actor_of(team_id: int) -> str:
     return f"team:{team_id}"
 
 
-def note(db: Connection, actor: str, action: str, now: float, subject: str = "", **details: Any) -> None:
+def note(db: Connection, /, actor: str, action: str, now: float, subject: str = "", **details: Any) -> None:
     """Add an entry to the log; `action` is a verb and what it is done to, such as ``remove-version``."""
     db.execute(insert(schema.log).values(at=now, actor=actor, action=action, subject=subject, details=details))
 

@@ -36,7 +36,7 @@ from spielleiter.league.web.team import team_routes
 from spielleiter.league.web.visits import LoginNeededError, Visits, local_path, read_form, see_other
 from spielleiter.server import events
 from spielleiter.server.net.password_guard import PasswordGuard
-from spielleiter.viewer.web.answers import Application, Receive, Scope, Send, WebError, json_response
+from spielleiter.viewer.web.answers import Application, Receive, Scope, Send, WebError, json_response, number_in
 from spielleiter.viewer.web.bodies import BodyBudget
 from spielleiter.viewer.web.guard import CONTENT_SECURITY_POLICY, Guard, client_address
 from spielleiter.viewer.web.http_server import HttpServer
@@ -223,7 +223,8 @@ class LeagueSite:
 
 def _game_id(name: str) -> int:
     """Return the game that a replay of the viewer is of; -1, which is none, for another name."""
-    return int(name) if name.isascii() and name.isdigit() and len(name) < 12 else -1
+    number = number_in(name)
+    return -1 if number is None else number
 
 
 def _files() -> StaticFiles:

@@ -39,7 +39,7 @@ from spielleiter.league.web.parts import Gate
 from spielleiter.league.web.visits import Visit, Visits, read_form, see_other
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.game_json import edition_title
-from spielleiter.viewer.web.answers import WebError
+from spielleiter.viewer.web.answers import WebError, number_in
 from spielleiter.viewer.web.guard import client_address
 
 ENTRIES_ON_PAGE: Final = 100
@@ -345,9 +345,8 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
     async def log_page(request: Request) -> Response:
         """Who did what."""
         visit = await visits.open(request, "teacher")
-        before = request.query_params.get("before", "")
-        number = int(before) if before.isascii() and before.isdigit() and len(before) < 12 else None
-        entries = await database.read(log_entries, before=number, limit=ENTRIES_ON_PAGE)
+        before = number_in(request.query_params.get("before", ""))
+        entries = await database.read(log_entries, before=before, limit=ENTRIES_ON_PAGE)
         teams = await database.read(list_teams, with_removed=True)
         actors = {f"team:{team.id}": team.name for team in teams}
         older = f"/teacher/log?before={entries[-1].id}" if len(entries) == ENTRIES_ON_PAGE else ""
@@ -370,12 +369,12 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
         post("/setup", set_up),
         Route("/teacher", overview),
         post("/teacher/control/{action}", control),
-        post("/teacher/versions/{version:int}/{action}", change_version),
-        post("/teacher/pairs/{pair:int}/{action}", change_pair),
+        post("/teacher/versions/{version:number}/{action}", change_version),
+        post("/teacher/pairs/{pair:number}/{action}", change_pair),
         Route("/teacher/teams", teams_page),
         post("/teacher/teams", add),
         post("/teacher/codes", add),
-        post("/teacher/teams/{team:int}/{action}", change_team),
+        post("/teacher/teams/{team:number}/{action}", change_team),
         Route("/teacher/settings", settings_page),
         post("/teacher/settings", change),
         post("/teacher/password", change_password),
@@ -396,10 +395,10 @@ def _action(request: Request, known: Mapping[str, Any] | set[str]) -> str:
 
 
 def _id_in(form: Mapping[str, str], name: str) -> int:
-    text = form.get(name, "")
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
+    number = number_in(form.get(name, ""))
+    if number is None:
         raise WebError(400, "Dieses Formular ist unlesbar.", "This form cannot be read.")
-    return int(text)
+    return number
 
 
 def _sheet(visit: Visit, codes: Sequence[NewTeam]) -> Response:
@@ -462,10 +461,15 @@ def _time_in(text: str) -> float | None:
     """Return the time of a form's field for date and time, in this machine's zone. Raises RefusedError."""
     if not text:
         return None
+    refusal = RefusedError("bad-time", "Das ist kein Zeitpunkt.", "This is no date and time.")
     try:
-        return datetime.fromisoformat(text).astimezone().timestamp()
+        at = datetime.fromisoformat(text)
+        seconds = at.astimezone().timestamp()
     except (ValueError, OverflowError, OSError):
-        raise RefusedError("bad-time", "Das ist kein Zeitpunkt.", "This is no date and time.") from None
+        raise refusal from None
+    if not 2000 <= at.year < 3000:  # others cannot be shown in every time zone, nor on every system
+        raise refusal
+    return seconds
 
 
 def _settings(visit: Visit, error: str = "", status: int = 200) -> Response:

@@ -268,13 +268,13 @@ ODD_NAMES = [
 PAGES = {
     "/": [("teacher", "/"), ("team", "/")],
     "/games": [("team", "/games"), ("spectator", "/games?team=1"), ("team", "/games?team=40")],
-    "/games/{game:int}": [
+    "/games/{game:number}": [
         ("team", "/games/1"),
         ("team", "/games/2"),
         ("teacher", "/games/3"),
         ("spectator", "/games/4"),
     ],
-    "/teams/{team:int}": [
+    "/teams/{team:number}": [
         ("team", "/teams/1"),
         ("team", "/teams/2"),
         ("teacher", "/teams/1"),
@@ -284,7 +284,7 @@ PAGES = {
     "/beamer": [("teacher", "/beamer")],
     "/login": [("nobody", "/login")],
     "/upload": [("team", "/upload")],
-    "/versions/{version:int}": [("team", f"/versions/{number}") for number in (1, 40, 41, 42)],
+    "/versions/{version:number}": [("team", f"/versions/{number}") for number in (1, 40, 41, 42)],
     "/teacher": [("teacher", "/teacher")],
     "/teacher/teams": [("teacher", "/teacher/teams")],
     "/teacher/settings": [("teacher", "/teacher/settings")],
@@ -295,8 +295,8 @@ PAGES = {
 }
 """Who looks at each page, and where."""
 NO_PAGES = {
-    "/static", "/teacher/keep/file", "/games/{game:int}/stderr/{side:int}", "/api/changes",
-    "/api/versions/{version:int}", "/watch/{token}", "/language/{language}",
+    "/static", "/teacher/keep/file", "/games/{game:number}/stderr/{side:number}", "/api/changes",
+    "/api/versions/{version:number}", "/watch/{token}", "/language/{language}",
 }  # fmt: skip
 ELSEWHERE = {"/setup"}
 """Another test looks at it."""
