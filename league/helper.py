@@ -96,8 +96,6 @@ SILENCE_TIMEOUT: Final = 30.0
 FIRST_PAUSE: Final = 1.0
 """Seconds until the next attempt to connect; each further time twice as long."""
 LONGEST_PAUSE: Final = 30.0
-GOODBYE_TIMEOUT: Final = 10.0
-"""Seconds for the league to close the connection of a program that has ended."""
 MAX_PACKAGE: Final = 256 * 1024 * 1024
 """Bytes of a package; more than a league takes."""
 MAX_PACKAGES: Final = 64
@@ -413,7 +411,7 @@ class Helper:
                     frames = FrameStream(stream, decode_to_run, MAX_RUN_MESSAGE)
                     await frames.send(BeginRun(self._address.code.secret, message.run))
                     await self._play(frames, message, offered, core)
-                    with trio.move_on_after(GOODBYE_TIMEOUT), suppress(FrameError):
+                    with suppress(FrameError):  # it may be slow to read, but closes when the game is over
                         while await frames.receive() is not None:
                             pass
                 finally:
@@ -545,8 +543,9 @@ class _RemoteRun:
                     relaying.start_soon(self._accept, relaying)
                     relaying.start_soon(self._send_errors)
                     await program.gone.wait()
+                    await self._flush_errors()
                     await self._end_connections()
-                    relaying.cancel_scope.cancel()
+                    relaying.cancel_scope.cancel()  # while nothing is sent, since that would break the connection
                 await self._say_end(program)
         finally:
             for path in self._outputs:
@@ -593,7 +592,7 @@ class _RemoteRun:
         with suppress(trio.BrokenResourceError):
             while self._errors:
                 data = bytes(self._errors[:MAX_CHUNK])
-                self._last_words = data[-_MAX_WORDS:]
+                self._last_words = (self._last_words + data)[-_MAX_WORDS:]  # a line may be written in pieces
                 del self._errors[:MAX_CHUNK]
                 await self._frames.send(Written(data, is_error=True))
 
@@ -611,6 +610,8 @@ class _RemoteRun:
             sock.setblocking(False)
             stream = trio.SocketStream(trio.socket.from_stdlib_socket(sock))
             to_program, data = trio.open_memory_channel[bytes](MAX_BUFFERED)
+            if self._program is not None and self._program.gone.is_set():
+                to_program.close()
             self._to_program[number] = to_program
             self._has_connected = True
             try:
@@ -647,11 +648,10 @@ class _RemoteRun:
 
     async def _end_connections(self) -> None:
         """Wait until everything that the program had sent before its end is relayed."""
-        with trio.move_on_after(GOODBYE_TIMEOUT):
-            for to_program in self._to_program.values():
-                to_program.close()
-            while self._to_program:
-                await self._closed.park()
+        for to_program in self._to_program.values():
+            to_program.close()
+        while self._to_program:  # it takes limited time: the league closes the connection when the game is over
+            await self._closed.park()
 
     async def _receive(self, program: trio.CancelScope) -> None:
         """Pass on what the league sends; when it closes the connection, end the program."""

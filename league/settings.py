@@ -62,6 +62,9 @@ class LeagueSettings(msgspec.Struct, frozen=True, kw_only=True):
     """The versions in the last final, the one seeded highest first."""
     final_after: int = 0
     """The newest pair of games of a final when the last final began."""
+    final_fills_gaps: bool = False
+    """Whether the last final plays again what does not count, and counts as lost what a program that left has not
+    played. A final of an earlier version does not: it keeps the result that it had."""
     is_paused: bool = False
     anchors: tuple[Anchor, ...] = ()
     kept_replays: int | None = None

@@ -86,7 +86,14 @@ def begin_final(db: Connection, kind: FinalKind, pairs: int, now: float) -> None
     for pair in games.list_pairs(db, state="open"):
         games.void_pair(db, pair.id, now, by=log.LEAGUE)
     newest = max((pair.id for pair in games.list_pairs(db, purpose="final")), default=0)
-    change_settings(db, final_kind=kind, final_pairs=max(1, pairs), final_seeding=seeding, final_after=newest)
+    change_settings(
+        db,
+        final_kind=kind,
+        final_pairs=max(1, pairs),
+        final_seeding=seeding,
+        final_after=newest,
+        final_fills_gaps=True,
+    )
     _enter(db, "final", now, kind=kind)
 
 
@@ -292,7 +299,8 @@ def _follow(
             first, second = index_of[pair.first], index_of[pair.second]
             place = pair.round or 0, (min(first, second), max(first, second))
             state.pairs[place].append(pair)
-            if pair.state == "done" and not all(game.is_counted for game in played[pair.id]):
+            is_whole = pair.state != "done" or all(game.is_counted for game in played[pair.id])
+            if settings.final_fills_gaps and not is_whole:
                 repeats[*place, pair.label] += 1
                 if repeats[*place, pair.label] <= MOST_REPEATS:
                     state.repeated.add(pair.id)
@@ -362,7 +370,7 @@ def _decide(
                 encounter.reason = Reason.ABSENCE
                 others = [index for index in encounter.pairing if index in able]
                 encounter.winner = others[0] if others else first if is_knock_out else None
-                if others:
+                if others and settings.final_fills_gaps:
                     unplayed = 2 * wanted - int(sum(score))
                     state.tallies[others[0]][0] += unplayed
                     state.tallies[absent[0]][2] += unplayed

@@ -18,7 +18,7 @@ from spielleiter.league.arena_messages import ArenaReady, GamePlayed
 from spielleiter.league.check_messages import Checked, FindNeeds, StartCheck, StartUnpacking, Unpacked
 from spielleiter.league.checks import NotCheckedError
 from spielleiter.league.database import Database
-from spielleiter.league.director import SHORT_ATTEMPTS, Director, pause_if_faulty
+from spielleiter.league.director import ROUTINE_INTERVAL, SHORT_ATTEMPTS, Director, pause_if_faulty
 from spielleiter.league.errors import LeagueDiskError, LeagueFileError
 from spielleiter.league.gate_client import ConnectedHelper, PairLostError, RemoteProgram
 from spielleiter.league.gate_messages import AllowedHelper
@@ -129,6 +129,8 @@ class Planted:
         self.bugs: list[BaseException] = []
         self.unpacked: list[StartUnpacking] = []
         self.failed_unpackings = 0
+        self.unread: dict[str, list[NotCheckedError]] = {}
+        """By SHA-256: why what the package needs is not found, one after the other."""
         self.package = make_package(folder / "player.zip").read_bytes()
         self._packages = 0
 
@@ -153,10 +155,10 @@ class Planted:
         return Unpacked(f"{start.folder}/start.sh", "")
 
     async def find_needs(self, start: FindNeeds) -> PackageNeeds:
+        if failures := self.unread.get(Path(start.path).stem):
+            await trio.sleep(10)
+            raise failures.pop(0)
         await trio.sleep(1)
-        if self.failed_unpackings:
-            self.failed_unpackings -= 1
-            raise NotCheckedError("no memory", is_machines_fault=True)
         return package_needs(Path(start.path), start.main)
 
     @asynccontextmanager
@@ -577,6 +579,24 @@ async def test_pc_plays_while_a_pair_waits_for_this_machine(
     async with planted.directed() as director:
         await planted.until(director, lambda: len(planted.league(games.list_games)) >= 6)
     assert {each.machine1 for each in planted.league(games.list_games)} == {"pc-1"}
+
+
+@pytest.mark.parametrize("is_machines_fault", [False, True])
+async def test_package_whose_needs_are_not_found_keeps_no_pc_from_others(
+    planted: Planted, mock_clock: MockClock, gate: PlantedGate, is_machines_fault: bool
+) -> None:
+    hostile, other, _ = helped(planted, "A", "B", "C")
+    assert hostile.sha256 is not None
+    failures = planted.unread[hostile.sha256] = [
+        NotCheckedError("no result", is_machines_fault=is_machines_fault) for _ in range(100)
+    ]
+    planted.league.open_pair(hostile, other)
+    async with planted.directed():
+        await trio.sleep(3 * ROUTINE_INTERVAL)
+    found = planted.league(games.list_games, limit=1_000)
+    assert len(found) > 20
+    assert hostile.team_id not in {team for each in found for team in (each.team1, each.team2)}
+    assert len(failures) < 99 if is_machines_fault else len(failures) == 99
 
 
 async def test_revoked_machine_may_help_no_more(planted: Planted, mock_clock: MockClock, gate: PlantedGate) -> None:

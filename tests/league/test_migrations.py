@@ -1,0 +1,75 @@
+"""A league of an earlier version goes on with the table and the final that it had."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from spielleiter.league import games, stages
+from spielleiter.league.database import APPLICATION_ID, FILE_NAME
+from spielleiter.league.settings import change_settings, load_settings
+from tests.league.leagues import NOON, League, league_in
+
+OLD: Final = Path(__file__).with_name("databases") / "0002.sql"
+"""Three teams that have met, three challenges, a round robin that T1 has won, and then a knock-out that T2 has won.
+
+A game of the last meeting does not count. Of the challenges, all won by who asked, the second and the third were
+repeated, the third and its repetition made void.
+"""
+CHALLENGES: Final = (6, 8)
+"""The pairs of challenges that are not void."""
+
+
+@pytest.fixture
+def old_league(tmp_path: Path) -> Iterator[League]:
+    """The league, opened by this version."""
+    with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
+        connection.executescript(OLD.read_text(encoding="utf-8"))
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    with league_in(tmp_path) as league:
+        yield league
+
+
+@pytest.mark.parametrize("stage", ["over", "final"])
+def test_final_keeps_its_games_and_its_champion(old_league: League, stage: str) -> None:
+    """The games of the earlier final count no more, and no game is played again that was not before."""
+    old_league(change_settings, stage=stage)
+    assert not old_league(stages.continue_final, NOON, random.Random(1))
+    final = old_league(stages.bracket)
+    assert final is not None
+    assert final.champion == "T2"
+    assert [(row.name, row.games, row.wins) for row in final.table] == [("T2", 3, 3), ("T1", 1, 0), ("T3", 2, 0)]
+
+
+def test_next_final_plays_again_what_does_not_count(old_league: League) -> None:
+    assert not old_league(load_settings).final_fills_gaps
+    old_league(stages.begin_final, "knock-out", 1, NOON)
+    assert old_league(load_settings).final_fills_gaps
+    assert old_league(stages.continue_final, NOON, random.Random(1))
+
+
+def test_challenges_leave_the_table(old_league: League) -> None:
+    before = old_league(games.pairing_results)
+    assert [(each.first, each.second, each.wins, each.draws, each.losses) for each in before] == [
+        (1, 2, 5, 0, 1),
+        (1, 3, 3, 1, 0),
+        (2, 3, 6, 0, 0),
+    ]
+    assert before[0].singles == (1, 0, 1)
+    assert (before[2].faults1, before[2].faults2) == (0, 1)
+    for pair in CHALLENGES:
+        old_league(games.void_pair, pair, NOON)
+    assert old_league(games.pairing_results) == before
+
+
+def test_all_other_pairs_can_be_taken_out_of_the_table(old_league: League) -> None:
+    """What the migration has counted is what the games count."""
+    for pair in old_league(games.list_pairs):
+        old_league(games.void_pair, pair.id, NOON)
+    assert old_league(games.pairing_results) == []
