@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 import trio
 from starlette.requests import Request
@@ -23,14 +23,18 @@ from starlette.routing import BaseRoute, Route
 from spielleiter.league.backup import write_backup
 from spielleiter.league.errors import LeagueDiskError, LeagueFileError
 from spielleiter.league.export import write_export_zip
-from spielleiter.league.log import TEACHER, note
+from spielleiter.league.log import TEACHER, Action, note
 from spielleiter.league.web.visits import Visits, read_form, see_other
 from spielleiter.viewer.web.answers import WebError
 
+Kind: TypeAlias = Literal["backup", "export"]
 KEPT_SECONDS: Final = 3600.0
 """Seconds for which a finished file can be downloaded."""
 _FOLDER: Final = ".keep-"
 """The beginning of the names of the folders in which the files are."""
+_MADE: Final[Mapping[Kind, Action]] = {"backup": "keep-backup", "export": "keep-export"}
+_DOWNLOADED: Final[Mapping[Kind, Action]] = {"backup": "download-backup", "export": "download-export"}
+"""The names of the entries of the log."""
 _NO_ADDRESS: Final = WebError(404, "Diese Adresse gibt es hier nicht.", "There is no such address here.")
 _NO_FILE: Final = WebError(
     404, "Diese Datei gibt es nicht mehr; erzeugen Sie sie noch einmal.", "This file is gone; have it made once more."
@@ -41,7 +45,7 @@ _NO_FILE: Final = WebError(
 class KeptFile:
     """A file that is being made, or can be downloaded."""
 
-    kind: Literal["backup", "export"]
+    kind: Kind
     day: str
     share: float = 0.0
     """How much of it is done, up to 1."""
@@ -117,7 +121,7 @@ class Keeping:
 
         try:
             path = await trio.to_thread.run_sync(make)
-            await database.write(note, TEACHER, f"keep-{file.kind}", self._visits.now())
+            await database.write(note, TEACHER, _MADE[file.kind], self._visits.now())
             file.path = path
         except Exception as error:  # the pages go on whatever it is
             file.is_bug = not isinstance(error, LeagueDiskError | LeagueFileError | OSError)
@@ -160,7 +164,7 @@ class Keeping:
                 raise _NO_FILE
             if request.method == "GET":
                 with suppress(LeagueDiskError):  # a full disk is no reason to keep the backup from the teacher
-                    await visits.database.write(note, TEACHER, f"download-{file.kind}", visit.now)
+                    await visits.database.write(note, TEACHER, _DOWNLOADED[file.kind], visit.now)
             return FileResponse(file.path, media_type="application/octet-stream", filename=file.name)
 
         return [

@@ -21,6 +21,7 @@ from spielleiter.league.games import repeat_pair, void_pair
 from spielleiter.league.helper_code import HelperCode, new_secret, secret_hash
 from spielleiter.league.helpers import add_helper, list_helpers, revoke_helper, set_runs_without_sandbox
 from spielleiter.league.log import TEACHER, add_message, log_entries, note, remove_message
+from spielleiter.league.model import FinalKind
 from spielleiter.league.settings import LeagueSettings, change_settings, load_settings
 from spielleiter.league.teams import (
     NewTeam,
@@ -34,7 +35,7 @@ from spielleiter.league.teams import (
     resume_team,
 )
 from spielleiter.league.versions import active_versions, pause_version, remove_version, resume_version, set_anchors
-from spielleiter.league.web.log_texts import action_text, details_text, subject_text
+from spielleiter.league.web.log_texts import FINAL_KINDS, action_text, details_text, subject_text
 from spielleiter.league.web.parts import Gate
 from spielleiter.league.web.visits import Visit, Visits, read_form, see_other
 from spielleiter.server.editions import EDITIONS
@@ -198,7 +199,7 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
         teams, active = await database.read(lambda db: (list_teams(db), active_versions(db)))
         link = f"{visit.address}/watch/{visit.settings.spectator_token}" if visit.settings.spectator_token else ""
         paused = [version for version in active if version.is_paused]
-        return visit.page("teacher", teams=teams, active=active, paused=paused, link=link)
+        return visit.page("teacher", teams=teams, active=active, paused=paused, link=link, final_kinds=FINAL_KINDS)
 
     async def control(request: Request) -> Response:
         """One of the buttons of that page."""
@@ -452,7 +453,9 @@ def _change_settings(db: Connection, form: Mapping[str, str], now: float) -> Non
     if settings.edition != old.edition:
         _choose_anchors(db, settings, now)
     changed = {
-        name: msgspec.to_builtins(values[name]) for name in values if getattr(settings, name) != getattr(old, name)
+        name: msgspec.to_builtins(values[name])
+        for name in values.keys() - {"game_type"}  # which the edition says
+        if getattr(settings, name) != getattr(old, name)
     }
     note(db, TEACHER, "change-settings", now, to=changed)
 
@@ -498,7 +501,7 @@ def _resume(db: Connection, _form: Mapping[str, str], now: float) -> None:
 
 
 def _begin_final(db: Connection, form: Mapping[str, str], now: float) -> None:
-    kind = next((each for each in get_args(stages.FinalKind) if each == form.get("kind")), None)
+    kind = next((each for each in get_args(FinalKind) if each == form.get("kind")), None)
     pairs = form.get("pairs", "")
     if kind is None or pairs not in {"1", "2", "3", "5", "10"}:
         raise RefusedError("no-kind", "Wählen Sie eine Art des Finales.", "Choose a kind of final.")

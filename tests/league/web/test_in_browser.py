@@ -19,10 +19,10 @@ from spielleiter.league.games import list_pairs, missing_games
 from spielleiter.league.helper_code import new_secret, secret_hash
 from spielleiter.league.helpers import add_helper
 from spielleiter.league.log import LEAGUE, add_message
-from spielleiter.league.model import Fault, PairingResult, RatingOfDay, Role
+from spielleiter.league.model import Fault, FinalKind, PairingResult, RatingOfDay, Role
 from spielleiter.league.rating_history import save_ratings
 from spielleiter.league.settings import change_settings
-from spielleiter.league.stages import FinalKind, begin_final, continue_final, freeze
+from spielleiter.league.stages import begin_final, continue_final, freeze
 from spielleiter.league.static_pages import write_static_pages
 from spielleiter.league.teams import pause_team
 from spielleiter.league.versions import finish_check, list_versions, pause_version, withdraw_version
