@@ -13,7 +13,9 @@ from typing import Any, Final
 
 import msgspec
 from sqlalchemy import (
+    ColumnElement,
     Connection,
+    FromClause,
     ScalarSelect,
     Select,
     String,
@@ -125,7 +127,7 @@ def void_pair(db: Connection, pair_id: int, now: float, *, by: str = log.TEACHER
     pair = get_pair(db, pair_id)
     if pair.state != "void":
         _void(db, pair)
-        log.note(db, by, "void-pair", now, str(pair_id))
+        log.note(db, by, "void-pair", now, _title(db, pair))
 
 
 def void_open_pairs(db: Connection, versions: Sequence[int] | ScalarSelect[int]) -> None:
@@ -142,7 +144,7 @@ def repeat_pair(db: Connection, pair_id: int, now: float) -> Pair:
     void_pair(db, pair_id, now)
     # in the final it takes the old one's place in its round, and a challenge still counts for nothing
     purpose: Purpose = "repeat" if old.purpose == "league" else old.purpose
-    log.note(db, log.TEACHER, "repeat-pair", now, str(pair_id))
+    log.note(db, log.TEACHER, "repeat-pair", now, _title(db, old))
     return open_pair(
         db,
         old.first,
@@ -155,6 +157,17 @@ def repeat_pair(db: Connection, pair_id: int, now: float) -> Pair:
         round=old.round,
         label=old.label,
     )
+
+
+def _title(db: Connection, pair: Pair) -> str:
+    """Return the labels of both versions."""
+    version, team = schema.versions, schema.teams
+    source = version.outerjoin(team, team.c.id == version.c.team_id)
+    labels = (
+        db.execute(select(_label(version, team)).select_from(source).where(version.c.id == each)).scalar_one()
+        for each in (pair.first, pair.second)
+    )
+    return " – ".join(labels)
 
 
 def _void(db: Connection, pair: Pair) -> None:
@@ -391,6 +404,11 @@ def _games_with(db: Connection, ids: Sequence[int]) -> list[Game]:
     return sorted(found, key=lambda game: -game.id)
 
 
+def _label(version: FromClause, team: FromClause) -> ColumnElement[str]:
+    """Return team and version as `Version.label`, in SQL."""
+    return func.coalesce(team.c.name + " v" + cast(version.c.number, String), version.c.name)
+
+
 def _games_query() -> Select[Any]:
     games, pairs = schema.games, schema.pairs
     columns: dict[str, Any] = {name: games.c[name] for name in Game.__struct_fields__ if name in games.c}
@@ -398,8 +416,7 @@ def _games_query() -> Select[Any]:
     for number, column in ((1, games.c.first), (2, games.c.second)):
         version, team = schema.versions.alias(f"version{number}"), schema.teams.alias(f"side{number}")
         source = source.join(version, version.c.id == column).outerjoin(team, team.c.id == version.c.team_id)
-        label = func.coalesce(team.c.name + " v" + cast(version.c.number, String), version.c.name)
-        columns[f"label{number}"] = label.label(f"label{number}")
+        columns[f"label{number}"] = _label(version, team).label(f"label{number}")
     columns |= {"purpose": pairs.c.purpose, "round": pairs.c.round}
     return select(*(columns[name] for name in Game.__struct_fields__)).select_from(source)
 

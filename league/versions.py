@@ -286,7 +286,7 @@ def finish_check(db: Connection, version_id: int, fault: Fault | None, now: floa
     if fault is not None:
         _set(db, version_id, state="refused", checked_at=now, sha256=None, **_of_fault(fault))
         drop_unused_packages(db)
-        log.note(db, log.LEAGUE, "refuse-version", now, version.label, code=fault.code)
+        log.note(db, log.LEAGUE, "refuse-version", now, version.label, **_told(fault))
         return get_version(db, version_id)
     _set(db, version_id, state="accepted", checked_at=now)
     log.note(db, log.LEAGUE, "accept-version", now, version.label)
@@ -362,7 +362,7 @@ def withdraw_version(db: Connection, version_id: int, fault: Fault, now: float, 
     """Take an accepted version out of the league because of a fault; the newest older one takes its place."""
     version = get_version(db, version_id)
     _set(db, version_id, state="withdrawn", **_of_fault(fault))
-    log.note(db, by, "withdraw-version", now, version.label, code=fault.code)
+    log.note(db, by, "withdraw-version", now, version.label, **_told(fault))
     _leave(db, version)
 
 
@@ -426,6 +426,10 @@ def _leave(db: Connection, version: Version) -> None:
 
 def _set(db: Connection, version_id: int, **values: Any) -> None:
     db.execute(update(schema.versions).where(schema.versions.c.id == version_id).values(**values))
+
+
+def _told(fault: Fault) -> log.Details:
+    return {"code": fault.code, "de": fault.de, "en": fault.en}
 
 
 def _of_fault(fault: Fault) -> dict[str, str]:

@@ -23,7 +23,7 @@ from spielleiter.league.errors import LeagueDiskError, LeagueFileError
 from spielleiter.league.gate_client import ConnectedHelper, PairLostError, RemoteProgram
 from spielleiter.league.gate_messages import AllowedHelper
 from spielleiter.league.helpers import add_helper, list_helpers, revoke_helper
-from spielleiter.league.model import Fault, PlayedGame, Version
+from spielleiter.league.model import Fault, FinalKind, PlayedGame, Version
 from spielleiter.league.package_needs import Machine, PackageNeeds, package_needs
 from spielleiter.league.settings import Anchor, change_settings, load_settings
 from spielleiter.match.plan import Entrant, ProgramTimeouts
@@ -704,7 +704,7 @@ async def test_league_freezes_at_its_date_and_plays_on(planted: Planted, mock_cl
 
 
 @pytest.mark.parametrize("kind", ["round-robin", "swiss", "knock-out"])
-async def test_final_is_played_to_its_end(planted: Planted, mock_clock: MockClock, kind: stages.FinalKind) -> None:
+async def test_final_is_played_to_its_end(planted: Planted, mock_clock: MockClock, kind: FinalKind) -> None:
     planted.add("A", "B", "C", "D")
     planted.league(stages.begin_final, kind, 1, NOON)
     planted.arena.outcome = lambda _pair, number: game(number, 0, offender=1)

@@ -9,7 +9,7 @@ import pytest
 
 from spielleiter.league import games, stages, versions
 from spielleiter.league.errors import RefusedError
-from spielleiter.league.model import Pair, PlayedGame, Version
+from spielleiter.league.model import FinalKind, Pair, PlayedGame, Version
 from spielleiter.league.settings import change_settings, load_settings
 from spielleiter.league.stages import Bracket
 from tests.league.leagues import NOON, League
@@ -142,7 +142,7 @@ def test_everybody_gets_the_same_for_who_is_removed_from_a_round_robin(league: L
 
 
 @pytest.mark.parametrize("kind", ["round-robin", "swiss", "knock-out"])
-def test_game_that_does_not_count_is_played_again_in_a_final(league: League, kind: stages.FinalKind) -> None:
+def test_game_that_does_not_count_is_played_again_in_a_final(league: League, kind: FinalKind) -> None:
     league_of(league, 2)
     league(stages.begin_final, kind, 1, NOON)
     assert league(stages.continue_final, NOON, random.Random(1))
@@ -180,7 +180,7 @@ def test_clock_that_was_set_back_does_not_hide_the_games_of_a_final(league: Leag
 
 
 @pytest.mark.parametrize("kind", ["round-robin", "swiss", "knock-out"])
-def test_interrupted_final_goes_on_in_the_same_way(league: League, kind: stages.FinalKind) -> None:
+def test_interrupted_final_goes_on_in_the_same_way(league: League, kind: FinalKind) -> None:
     league_of(league, 5)
     league(stages.begin_final, kind, 1, NOON)
     for _ in range(3):

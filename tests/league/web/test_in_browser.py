@@ -19,10 +19,10 @@ from spielleiter.league.games import list_pairs, missing_games
 from spielleiter.league.helper_code import new_secret, secret_hash
 from spielleiter.league.helpers import add_helper
 from spielleiter.league.log import LEAGUE, add_message
-from spielleiter.league.model import Fault, PairingResult, RatingOfDay, Role
+from spielleiter.league.model import Fault, FinalKind, PairingResult, RatingOfDay, Role
 from spielleiter.league.rating_history import save_ratings
 from spielleiter.league.settings import change_settings
-from spielleiter.league.stages import FinalKind, begin_final, continue_final, freeze
+from spielleiter.league.stages import begin_final, continue_final, freeze
 from spielleiter.league.static_pages import write_static_pages
 from spielleiter.league.teams import pause_team
 from spielleiter.league.versions import finish_check, list_versions, pause_version, withdraw_version
@@ -268,13 +268,13 @@ ODD_NAMES = [
 PAGES = {
     "/": [("teacher", "/"), ("team", "/")],
     "/games": [("team", "/games"), ("spectator", "/games?team=1"), ("team", "/games?team=40")],
-    "/games/{game:int}": [
+    "/games/{game:number}": [
         ("team", "/games/1"),
         ("team", "/games/2"),
         ("teacher", "/games/3"),
         ("spectator", "/games/4"),
     ],
-    "/teams/{team:int}": [
+    "/teams/{team:number}": [
         ("team", "/teams/1"),
         ("team", "/teams/2"),
         ("teacher", "/teams/1"),
@@ -284,7 +284,7 @@ PAGES = {
     "/beamer": [("teacher", "/beamer")],
     "/login": [("nobody", "/login")],
     "/upload": [("team", "/upload")],
-    "/versions/{version:int}": [("team", f"/versions/{number}") for number in (1, 40, 41, 42)],
+    "/versions/{version:number}": [("team", f"/versions/{number}") for number in (1, 40, 41, 42)],
     "/teacher": [("teacher", "/teacher")],
     "/teacher/teams": [("teacher", "/teacher/teams")],
     "/teacher/settings": [("teacher", "/teacher/settings")],
@@ -295,8 +295,8 @@ PAGES = {
 }
 """Who looks at each page, and where."""
 NO_PAGES = {
-    "/static", "/teacher/keep/file", "/games/{game:int}/stderr/{side:int}", "/api/changes",
-    "/api/versions/{version:int}", "/watch/{token}", "/language/{language}",
+    "/static", "/teacher/keep/file", "/games/{game:number}/stderr/{side:number}", "/api/changes",
+    "/api/versions/{version:number}", "/watch/{token}", "/language/{language}",
 }  # fmt: skip
 ELSEWHERE = {"/setup"}
 """Another test looks at it."""
