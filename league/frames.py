@@ -72,6 +72,8 @@ class FrameStream(Generic[_Message]):
 
     def __init__(self, stream: trio.abc.Stream, decode: Callable[[bytes], _Message], limit: int) -> None:
         self.stream = stream
+        self.reads = 0
+        """How often something was received: a message may come in many pieces."""
         self._frames = FrameBuffer(decode, limit)
         self._sending = trio.Lock()
 
@@ -96,5 +98,6 @@ class FrameStream(Generic[_Message]):
                 return None
             if not data:
                 return None
+            self.reads += 1
             self._frames.add(data)
         return message

@@ -12,12 +12,14 @@ connection, and the game of that program does not count. Nobody waits for a PC t
 from __future__ import annotations
 
 import itertools
+import math
 import ssl
 import sys
 import traceback
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -86,7 +88,9 @@ MAX_STRANGERS: Final = 64
 """The most connections at a time of peers that are not known yet; further ones are closed."""
 MAX_STRANGERS_PER_ADDRESS: Final = 8
 FAILURE_PAUSE: Final = 2.0
-"""Seconds for which a peer without a valid code keeps its place among them, so handshakes without end cost little."""
+"""Seconds for which a peer that is not served keeps its place among them, so handshakes without end cost little."""
+JOIN_PAUSE: Final = 1.0
+"""Seconds between two times that PCs with one code join."""
 PING_INTERVAL: Final = 0.25
 SILENCE_TIMEOUT: Final = 10.0
 """Seconds after which a PC that answers nothing is gone."""
@@ -111,8 +115,11 @@ RATE: Final = 1024 * 1024
 """Bytes for each second that a program on a PC may send: much more than a game and its outputs take."""
 BURST: Final = 16 * 1024 * 1024
 """Bytes that it may send faster."""
-MESSAGE_COST: Final = 1024
-"""Bytes for which a message counts beside its own ones, since the processor has work with the smallest one, too."""
+MESSAGE_COST: Final = 4096
+"""Bytes for which a message counts beside its own ones, and a piece of it at least: each is work, however small it is.
+
+A program sends some hundreds of messages in a game.
+"""
 MAX_CONNECTIONS: Final = 4096
 """The connections for which the system is asked."""
 
@@ -124,6 +131,25 @@ _NOTICEABLE: Final = 0.005
 _Tell: TypeAlias = Callable[[FromGate], object]
 _LOST: Final = (trio.BrokenResourceError, trio.ClosedResourceError, FrameError)
 """How a connection ends that the peer has ended, or would have to end."""
+
+
+class _Allowance:
+    """What a PC may send on a connection; it waits while it has sent too much, since nothing is read meanwhile."""
+
+    def __init__(self, frames: FrameStream[Any]) -> None:
+        self._frames = frames
+        self._reads = frames.reads
+        self._left, self._since = float(BURST), trio.current_time()
+
+    async def spend(self, size: int) -> None:
+        """Count a message of this size that was received; wait if that is too much."""
+        pieces, self._reads = self._frames.reads - self._reads, self._frames.reads
+        now = trio.current_time()
+        cost = MESSAGE_COST + max(size, MESSAGE_COST * pieces)
+        self._left = min(BURST, self._left + RATE * (now - self._since)) - cost
+        self._since = now
+        if self._left < 0:
+            await trio.sleep(-self._left / RATE)
 
 
 class _Helper:
@@ -233,6 +259,7 @@ class _Lease:
         self.key = message.lease
         self.programs = message.programs
         self.helper = helper
+        self.to_fetch = [each.sha256 for each in message.programs]
         self.fetches: set[trio.CancelScope] = set()
         """Those of the packages that are being sent."""
         self.runs: dict[int, _Run] = {}
@@ -270,6 +297,12 @@ class _Run:
         self._open: set[int] = set()
         self._connections = 0
 
+    def begin(self, frames: FrameStream[Hello]) -> None:
+        """Note that the PC has connected for it."""
+        self.remote = frames.followed_by(decode_from_run, MAX_RUN_MESSAGE)
+        self.lease.begun.add(self.program)
+        self.is_connected.set()
+
     def check(self, message: FromRun) -> None:
         """Raise FrameError if the PC may not send this message now."""
         match message:
@@ -300,6 +333,7 @@ class Gate:
         self._runs: dict[int, _Run] = {}
         self._numbers = itertools.count(1)
         self._strangers: Counter[str] = Counter()
+        self._next_joins: defaultdict[int, float] = defaultdict(lambda: -math.inf)
 
     # -- what the league says ---------------------------------------------------------------------------------------
 
@@ -392,21 +426,21 @@ class Gate:
     async def _meet(self, raw: trio.SocketStream, context: ssl.SSLContext) -> None:
         """Find out who has connected, and serve it if it is a PC that may help."""
         address = str(raw.socket.getpeername()[0])
-        # a PC that is known connects for all of its programs at once, however many strangers there are
-        places = sum(helper.places for helper in self._helpers.values() if helper.address == address)
-        is_full = self._strangers.total() >= MAX_STRANGERS and not places
-        if is_full or self._strangers[address] >= MAX_STRANGERS_PER_ADDRESS + 2 * places:
+        # a PC that has leases connects for all of their programs at once, however many strangers there are
+        leases = sum(len(helper.leases) for helper in self._helpers.values() if helper.address == address)
+        is_full = self._strangers.total() >= MAX_STRANGERS and not leases
+        if is_full or self._strangers[address] >= MAX_STRANGERS_PER_ADDRESS + 2 * leases:
             return
         notice_vanished(raw.socket)
         frames = FrameStream(
             trio.SSLStream(raw, context, server_side=True, https_compatible=True), decode_hello, MAX_HELLO
         )
-        found: tuple[Hello, AllowedHelper] | None = None
+        serve: Callable[[], Awaitable[None]] | None = None
         self._strangers[address] += 1
         try:
             with suppress(*_LOST):
-                found = await self._recognise(frames)
-            if found is None:
+                serve = await self._recognise(frames, address)
+            if serve is None:
                 await trio.aclose_forcefully(raw)
                 await trio.sleep(FAILURE_PAUSE)
                 return
@@ -414,36 +448,48 @@ class Gate:
             self._strangers[address] -= 1
             if not self._strangers[address]:
                 del self._strangers[address]
-        match found:
-            case JoinLeague() as hello, allowed:
-                await self._serve_helper(frames, allowed, hello, address)
-            case FetchPackage(_, sha256), allowed:
-                await self._serve_package(frames, allowed.id, sha256)
-            case BeginRun(_, number), allowed:
-                await self._serve_run(frames, allowed.id, number)
+        await serve()
 
-    async def _recognise(self, frames: FrameStream[Hello]) -> tuple[Hello, AllowedHelper] | None:
-        """Return what a PC that may help has said first; None for somebody else, who is told why."""
+    async def _recognise(self, frames: FrameStream[Hello], address: str) -> Callable[[], Awaitable[None]] | None:
+        """Return what serves a PC that may help, as it has asked first; None for somebody else, who is told why."""
         hello: Hello | None = None
         with trio.move_on_after(HELLO_TIMEOUT):
             hello = await frames.receive()
         if hello is None:
             return None
-        allowed = self._allowed.get(secret_hash(hello.secret))
+        code_hash, problem = secret_hash(hello.secret), ""
+        if isinstance(hello, JoinLeague) and (known := self._allowed.get(code_hash)) is not None:
+            turn = self._next_joins[known.id] = max(trio.current_time(), self._next_joins[known.id] + JOIN_PAUSE)
+            await trio.sleep_until(turn)
+        allowed = self._allowed.get(code_hash)
         if allowed is None:
-            await _refuse(frames, Refused("this code is unknown or was revoked; ask the teacher for another one"))
-            return None
-        return hello, allowed
+            problem = "this code is unknown or was revoked; ask the teacher for another one"
+        else:
+            match hello:
+                case JoinLeague(protocol) if protocol == PROTOCOL:
+                    return partial(self._serve_helper, frames, allowed, hello, address)
+                case JoinLeague():
+                    problem = (
+                        "this PC and the league have different versions of spielleiter; install that of the league on "
+                        "this PC"
+                    )
+                case FetchPackage(_, sha256):
+                    found = self._take_package(allowed.id, sha256)
+                    if found is not None:
+                        return partial(_send_package, frames, *found)
+                    problem = "this PC is not to run that package now"
+                case BeginRun(_, number):
+                    run = self._runs.get(number)
+                    if run is None or run.remote or run.lease.helper.is_gone or run.lease.helper.id != allowed.id:
+                        return None
+                    run.begin(frames)
+                    return run.is_over.wait
+        await _refuse(frames, Refused(problem))
+        return None
 
     async def _serve_helper(
         self, frames: FrameStream[Hello], allowed: AllowedHelper, hello: JoinLeague, address: str
     ) -> None:
-        if hello.protocol != PROTOCOL:
-            text = (
-                "this PC and the league have different versions of spielleiter; install that of the league on this PC"
-            )
-            await _refuse(frames, Refused(text))
-            return
         if (former := self._helpers.get(allowed.id)) is not None:
             former.leave("another PC has joined with the same code", is_final=True)
         helper = _Helper(allowed, address, hello.places, self._tell)
@@ -451,6 +497,7 @@ class Gate:
         helper.tell(Welcome(allowed.name, allowed.may_run_unconfined))
         self._tell(HelperCame(helper.id, hello.machine, hello.places))
         incoming = frames.followed_by(decode_from_helper, MAX_HELLO)
+        allowance = _Allowance(incoming)
         try:
             with helper.scope:
                 async with trio.open_nursery() as nursery:
@@ -463,6 +510,7 @@ class Gate:
                                     helper.note_pong(number)
                                 case LeasePrepared():
                                     self._note_prepared(helper, message)
+                            await allowance.spend(0)
                     nursery.cancel_scope.cancel()
         finally:
             helper.leave(helper.reason)
@@ -480,40 +528,16 @@ class Gate:
         problem = f"{helper.allowed.name}: {message.problem}" if message.problem else ""
         self._tell(LeaseOpened(lease.key, problem, message.program))
 
-    async def _serve_package(self, frames: FrameStream[Hello], helper_id: int, sha256: str) -> None:
-        """Send a package to a PC that is to run it."""
+    def _take_package(self, helper_id: int, sha256: str) -> tuple[_Lease, LeasedProgram] | None:
+        """Return the package of a lease that a PC has not fetched yet, as being fetched; None if there is none."""
         helper = self._helpers.get(helper_id)
-        found: tuple[_Lease, LeasedProgram] | None = None
-        if helper is not None and sum(len(lease.fetches) for lease in helper.leases.values()) < MAX_FETCHES:
-            leased = ((lease, each) for lease in helper.leases.values() for each in lease.programs)
-            found = next((pair for pair in leased if pair[1].sha256 == sha256 and not pair[0].problem), None)
-        if found is None:
-            await _refuse(frames, Refused("this PC is not to run that package now"))
-            return
-        (lease, program), scope = found, trio.CancelScope()
-        lease.fetches.add(scope)
-        try:
-            with scope:
-                async with await trio.open_file(program.path, "rb") as file:
-                    while chunk := await file.read(MAX_CHUNK):
-                        with trio.fail_after(STALLED_TRANSFER):
-                            await frames.send(PackageData(chunk))
-                with trio.move_on_after(GOODBYE_TIMEOUT):
-                    await frames.stream.aclose()
-        except (OSError, trio.TooSlowError):
-            pass
-        finally:
-            lease.fetches.remove(scope)
-
-    async def _serve_run(self, frames: FrameStream[Hello], helper_id: int, number: int) -> None:
-        """Keep the connection of a program open while it is relayed."""
-        run = self._runs.get(number)
-        if run is None or run.lease.helper.id != helper_id or run.lease.helper.is_gone or run.remote is not None:
-            return
-        run.remote = frames.followed_by(decode_from_run, MAX_RUN_MESSAGE)
-        run.lease.begun.add(run.program)
-        run.is_connected.set()
-        await run.is_over.wait()
+        if helper is None or sum(len(lease.fetches) for lease in helper.leases.values()) >= MAX_FETCHES:
+            return None
+        for lease in helper.leases.values():
+            if sha256 in lease.to_fetch and not lease.problem:
+                lease.to_fetch.remove(sha256)
+                return lease, next(each for each in lease.programs if each.sha256 == sha256)
+        return None
 
     # -- the seats on this machine ----------------------------------------------------------------------------------
 
@@ -545,6 +569,24 @@ class Gate:
             lease.changed.unpark_all()
 
 
+async def _send_package(frames: FrameStream[Hello], lease: _Lease, program: LeasedProgram) -> None:
+    """Send a package to a PC that is to run it."""
+    scope = trio.CancelScope()
+    lease.fetches.add(scope)
+    try:
+        with scope:
+            async with await trio.open_file(program.path, "rb") as file:
+                while chunk := await file.read(MAX_CHUNK):
+                    with trio.fail_after(STALLED_TRANSFER):
+                        await frames.send(PackageData(chunk))
+            with trio.move_on_after(GOODBYE_TIMEOUT):
+                await frames.stream.aclose()
+    except (OSError, trio.TooSlowError):
+        pass
+    finally:
+        lease.fetches.remove(scope)
+
+
 async def _relay(run: _Run, remote: FrameStream[FromRun], seat: trio.SocketStream) -> None:
     """Relay until the seat has closed its connection; whatever else ends it first is noted as a problem."""
     lease, name = run.lease, run.lease.helper.allowed.name
@@ -562,7 +604,7 @@ async def _relay(run: _Run, remote: FrameStream[FromRun], seat: trio.SocketStrea
 
     async with trio.open_nursery() as nursery:
         nursery.start_soon(relay_to_remote)
-        allowance, since = float(BURST), trio.current_time()
+        allowance = _Allowance(remote)
         while not has_exited:
             try:
                 message = await remote.receive()
@@ -577,10 +619,7 @@ async def _relay(run: _Run, remote: FrameStream[FromRun], seat: trio.SocketStrea
                 lease.fail(f"{name}: {message.reason}", run.program if message.is_unable else None)
                 break
             data = framed(message)
-            now = trio.current_time()
-            allowance, since = min(BURST, allowance + RATE * (now - since)) - len(data) - MESSAGE_COST, now
-            if allowance < 0:  # the PC waits, since nothing is read meanwhile
-                await trio.sleep(-allowance / RATE)
+            await allowance.spend(len(data))
             with suppress(trio.BrokenResourceError):  # the seat has been ended
                 await seat.send_all(data)
             has_exited = isinstance(message, Exited)

@@ -6,7 +6,8 @@ import hashlib
 import os
 import socket
 import struct
-from contextlib import AsyncExitStack, suppress
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -15,17 +16,26 @@ import trio
 
 from spielleiter.common.errors import first_error
 from spielleiter.league.certificate import open_certificate
-from spielleiter.league.frames import framed
-from spielleiter.league.gate import MAX_STRANGERS_PER_ADDRESS
+from spielleiter.league.frames import FrameStream, framed
+from spielleiter.league.gate import (
+    BURST,
+    FAILURE_PAUSE,
+    JOIN_PAUSE,
+    MAX_STRANGERS_PER_ADDRESS,
+    MESSAGE_COST,
+    RATE,
+)
 from spielleiter.league.gate_client import PairLostError, RemoteProgram
 from spielleiter.league.gate_messages import (
     MAX_HELLO,
     AllowedHelper,
     BeginRun,
     Bytes,
+    Closed,
     Connected,
     Exited,
     FetchPackage,
+    FromRun,
     LeasePrepared,
     NotStarted,
     Pong,
@@ -43,12 +53,14 @@ from tests.contest.packages import Planted
 from tests.league.remote_league import (
     LOOPBACK,
     RemoteLeague,
+    Stranger,
     joined_stranger,
     machine_with,
     open_remote_league,
     play_pair,
     stranger_at,
 )
+from tests.league.test_lost_pcs import take_seats
 from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = pytest.mark.slow  # real processes
@@ -362,19 +374,16 @@ async def test_a_pc_says_nothing_for_the_program_of_another_one(tmp_path: Path) 
     async with open_remote_league(tmp_path) as league, joined_stranger(league) as (_, secret):
         await league.start_helper()
         async with league.gate.lease(2, [league.program("bot"), None]) as lease, trio.open_nursery() as nursery:
-            is_over = trio.Event()
 
             async def intrude() -> None:
-                number = 0
-                while not is_over.is_set():
-                    number = number % 3 + 1
+                await league.wait_until(lambda: league.running)
+                for number in (1, 1, 1, 2):
                     async with stranger_at(league) as run:
                         await run.send(BeginRun(secret, number))
                         assert await run.receive() is None
 
             nursery.start_soon(intrude)
             [record] = await play_pair(lease, tmp_path, games=1)
-            is_over.set()
         assert record.verdict == "regular"
 
 
@@ -443,3 +452,129 @@ async def test_a_flood_of_outputs_is_slowed_down_and_bounded(tmp_path: Path) -> 
         assert record.offender == 0
         kept = (tmp_path / record.folder / "program1.stderr.log").stat().st_size
         assert kept < 9 * 1024 * 1024
+
+
+# -- PCs that send very much ------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def flooding(league: RemoteLeague) -> AsyncIterator[tuple[Stranger, FrameStream[FromRun]]]:
+    """A PC in whose place the test talks: the connection of a program, and the end of it on the league's machine."""
+    async with joined_stranger(league) as (liar, secret), stranger_at(league) as run, trio.open_nursery() as nursery:
+        has_begun = trio.Event()
+
+        async def answer() -> None:
+            while True:
+                match await liar.receive(answers=True):
+                    case PrepareLease(key):
+                        await liar.send(LeasePrepared(key))
+                    case StartRun(number, _, 0):
+                        await run.send(BeginRun(secret, number))
+                        await run.send(Connected(0))
+                        has_begun.set()
+                    case None:
+                        return
+
+        nursery.start_soon(answer)
+        program = league.program("bot")
+        async with league.gate.lease(len(league.allowed), [program, program]) as lease:
+            seat, other = await take_seats(lease)
+            await has_begun.wait()
+            assert await seat.receive() == Connected(0)
+            yield run, seat
+            await seat.stream.aclose()
+            await other.stream.aclose()
+        nursery.cancel_scope.cancel()
+
+
+FEW = BURST // MESSAGE_COST
+"""The number of the smallest messages, or pieces of one, that take all that may be sent at once."""
+SECONDS = 2.0
+PIECES = int(FEW + SECONDS * RATE / MESSAGE_COST)
+SMALL = {
+    "messages": [framed(Bytes(0, b"x")) * PIECES],
+    "outputs": [framed(Written(b"x", is_error=True)) * PIECES],
+    "pieces": [bytes([each]) for each in framed(Bytes(0, b"x" * PIECES))],
+}
+
+
+@pytest.mark.parametrize("sent", SMALL.values(), ids=SMALL)
+async def test_many_small_messages_or_pieces_are_slowed_down(tmp_path: Path, sent: list[bytes]) -> None:
+    async with open_remote_league(tmp_path) as league, flooding(league) as (run, seat), trio.open_nursery() as nursery:
+
+        async def flood() -> None:
+            for each in sent:
+                await run.send(each)
+            await run.send(Closed(0))
+
+        since = trio.current_time()
+        nursery.start_soon(flood)
+        with trio.fail_after(HANG_TIMEOUT):
+            while await seat.receive() != Closed(0):
+                pass
+        assert trio.current_time() - since > SECONDS
+
+
+async def test_a_package_is_sent_once_for_a_lease(tmp_path: Path) -> None:
+    async with open_remote_league(tmp_path) as league, joined_stranger(league) as (liar, secret):
+        program = league.program("bot")
+
+        async def fetch_twice() -> None:
+            message = await liar.receive(answers=True)
+            assert isinstance(message, PrepareLease)
+            for expected in (program.package.read_bytes(), "this PC is not to run that package now"):
+                async with stranger_at(league) as fetcher:
+                    await fetcher.send(FetchPackage(secret, program.sha256))
+                    assert await fetcher.receive_package() == expected
+            await liar.send(LeasePrepared(message.lease))
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(fetch_twice)
+            async with league.gate.lease(1, [program, None]):
+                pass
+
+
+async def test_pcs_with_one_code_take_their_turns(tmp_path: Path) -> None:
+    async with (
+        open_remote_league(tmp_path) as league,
+        joined_stranger(league) as (_, secret),
+        AsyncExitStack() as stack,
+    ):
+        since = trio.current_time()
+        for _ in range(3):
+            another = await stack.enter_async_context(stranger_at(league))
+            await another.join(secret)
+            assert isinstance(await another.receive(), Welcome)
+        assert trio.current_time() - since > 2 * JOIN_PAUSE
+
+
+async def test_a_pc_that_asks_for_what_it_is_not_to_do_gets_few_answers(tmp_path: Path) -> None:
+    async with open_remote_league(tmp_path) as league, joined_stranger(league) as (_, secret):
+        since, answers = trio.current_time(), 0
+        for _ in range(8 * MOST_AT_LOOPBACK):
+            async with stranger_at(league) as stranger:
+                with suppress(trio.BrokenResourceError):
+                    await stranger.send(BeginRun(secret, 999))
+                    answers += 1
+        assert answers <= MOST_AT_LOOPBACK * (1 + (trio.current_time() - since) // FAILURE_PAUSE)
+
+
+async def test_games_of_other_pcs_count_while_one_sends_without_end(tmp_path: Path) -> None:
+    async with open_remote_league(tmp_path) as league:
+        await league.start_helper()
+        async with flooding(league) as (run, seat), trio.open_nursery() as nursery:
+
+            async def flood() -> None:
+                while True:
+                    await run.send(framed(Bytes(0, b"x")) * 100)
+
+            async def read() -> None:
+                while await seat.receive() is not None:
+                    pass
+
+            nursery.start_soon(flood)
+            nursery.start_soon(read)
+            async with league.gate.lease(1, [league.program("other"), None]) as lease:
+                records = await play_pair(lease, tmp_path)
+            nursery.cancel_scope.cancel()
+    assert [each.verdict for each in records] == ["regular", "regular"]
