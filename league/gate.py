@@ -195,7 +195,6 @@ class _Helper:
         self.is_gone, self.reason = True, reason
         for lease in tuple(self.leases.values()):
             lease.fail(f"{self.allowed.name}: {reason}")
-        self._answered.unpark_all()
         if is_final is None:
             self.scope.cancel()
             return
@@ -245,11 +244,15 @@ class _Helper:
                 self._tell(HelperDelay(self.id, median))
         self._answered.unpark_all()
 
-    async def wait_for_answer(self) -> None:
-        """Return once it has answered a question that is asked now, or is gone."""
+    async def wait_for_answer(self, lease: _Lease) -> None:
+        """Return once it has answered a question that is asked now, or the lease has failed."""
         number = self.ping()
-        while not self.is_gone and self._pings and self._pings[0][0] <= number:
+        while not lease.problem and self._pings and self._pings[0][0] <= number:
             await self._answered.park()
+
+    def note_failed(self) -> None:
+        """Note that a lease has failed, which happens to all of them if it is gone."""
+        self._answered.unpark_all()
 
 
 class _Lease:
@@ -273,6 +276,7 @@ class _Lease:
         """Note why the game does not count, and end its programs."""
         if not self.problem:
             self.problem, self.program = problem, program
+            self.helper.note_failed()
         for scope in (*self.fetches, *(run.scope for run in self.runs.values())):
             scope.cancel()
 
@@ -413,7 +417,7 @@ class Gate:
         with trio.move_on_after(SETTLE_TIMEOUT) as waiting:
             while lease.runs:
                 await lease.changed.park()
-            await lease.helper.wait_for_answer()
+            await lease.helper.wait_for_answer(lease)
         if waiting.cancelled_caught:
             lease.fail(f"{lease.helper.allowed.name}: its programs have not ended in time")
         if len(lease.begun) < len(lease.programs):  # this machine is too busy

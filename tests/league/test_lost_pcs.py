@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 import trio
 
 from spielleiter.league.frames import FrameStream
-from spielleiter.league.gate import MAX_STALL
+from spielleiter.league.gate import MAX_STALL, SILENCE_TIMEOUT
 from spielleiter.league.gate_client import PREPARE_TIMEOUT, Lease, PairLostError
 from spielleiter.league.gate_messages import (
     MAX_RUN_MESSAGE,
@@ -116,6 +117,34 @@ async def test_a_game_counts_only_if_the_pc_was_never_silent(tmp_path: Path, del
             reason = str(error)
         assert ("interrupted" in reason) == bool(delay)
         nursery.cancel_scope.cancel()
+
+
+async def test_a_game_of_a_silent_pc_is_given_up_before_the_pc_is(tmp_path: Path) -> None:
+    async with (
+        open_remote_league(tmp_path) as league,
+        joined_stranger(league) as (pc, secret),
+        stranger_at(league) as run,
+        trio.open_nursery() as nursery,
+    ):
+        silent_since = math.inf
+
+        async def help_league() -> None:
+            nonlocal silent_since
+            while (message := await pc.receive(answers=True)) is not None:
+                match message:
+                    case PrepareLease(key):
+                        await pc.send(LeasePrepared(key))
+                    case StartRun(number):
+                        await run.send(BeginRun(secret, number))
+                        silent_since = trio.current_time()
+                        return
+
+        nursery.start_soon(help_league)
+        with pytest.raises(PairLostError, match="interrupted"):
+            async with league.gate.lease(1, [league.program("bot"), None]) as lease:
+                await play_pair(lease, tmp_path, games=1)
+        assert trio.current_time() - silent_since < SILENCE_TIMEOUT
+        assert league.gate.helpers()
 
 
 async def test_all_programs_of_a_large_pc_may_connect_at_once(tmp_path: Path) -> None:
