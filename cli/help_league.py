@@ -27,20 +27,24 @@ from spielleiter.common.process import hide_this_process
     metavar="IMAGE",
     help="Run programs in containers of this image, which must be on this machine.  [default: bubblewrap]",
 )
-def help_league(url: str, code: str | None, pairs: int | None, image: str | None) -> None:
+@click.option("--only-confined", is_flag=True, help="Run nothing without a sandbox, whatever the league allows.")
+def help_league(url: str, code: str | None, pairs: int | None, image: str | None, *, only_confined: bool) -> None:
     """Run programs for the league at URL, until Ctrl-C.
 
     URL and CODE are on the league's page for helpers' PCs; without CODE, it is asked for, so that nobody else who uses
     this PC can see it. Nothing has to be installed or opened for it, and administrator rights are not needed: this PC
     only connects to the league, over TLS, and checks the league's certificate by the CODE. Programs run in this PC's
-    sandbox; without one, they run only if the teacher has allowed that.
+    sandbox; without one, they run only if the teacher has allowed that, and can then do whatever this user can: whoever
+    leads the league can run anything here.
     """
     import trio
 
-    from spielleiter.common.errors import first_error
+    from spielleiter.common.errors import SetupError, first_error
     from spielleiter.league.helper import Helper, LeagueAddress, NotWantedError, describe_machine, parse_url
     from spielleiter.league.helper_code import HelperCode
+    from spielleiter.programs.contest_conditions import Condition
     from spielleiter.programs.sandbox.choice import choose_sandbox
+    from spielleiter.programs.sandbox.sandbox import NONE
 
     host, port = parse_url(url)
     if code is None:
@@ -60,6 +64,8 @@ def help_league(url: str, code: str | None, pairs: int | None, image: str | None
 
     async def main() -> None:
         sandbox = await trio.to_thread.run_sync(choose_sandbox, image)
+        if only_confined and sandbox.name == NONE:
+            raise SetupError(f"--only-confined: there is no sandbox on this PC: {sandbox.gaps[Condition.NETWORK]}")
         machine = await trio.to_thread.run_sync(describe_machine, sandbox, image)
         places = pairs or max(1, machine.cores // 2)
         tell(f"connecting to the league at {host}:{port}")

@@ -140,6 +140,13 @@ async def test_what_cannot_be_right_is_said_at_once(tmp_path: Path) -> None:
         assert "unknown or was revoked" in text
 
 
+async def test_a_pc_may_refuse_to_run_programs_without_a_sandbox(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")  # no bubblewrap
+    status, text = await run("league", HelperCode(new_secret(), bytes(16)).text, "--only-confined")
+    assert status == 2
+    assert "there is no sandbox on this PC" in text
+
+
 def test_a_league_plays_pairs_on_a_pc_that_helps(tmp_path: Path) -> None:
     folder = tmp_path / "league"
     with running(folder) as league, contextlib.ExitStack() as stack:
