@@ -13,7 +13,7 @@ import pytest
 import trio
 
 from spielleiter.league.check_messages import StartCheck
-from spielleiter.league.check_process import MEMORY
+from spielleiter.league.check_process import MEMORY, SHORTEST_GAME
 from spielleiter.league.checks import SHORT_TIMEOUT, check_upload
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 from tests.contest.packages import SOUND, Planted, make_package, write_package
@@ -113,3 +113,19 @@ async def test_full_check_finds_what_the_short_one_does_not(tmp_path: Path) -> N
     checked = await check_upload(start_of(make_package(tmp_path / "player.zip"), kind="full"))
     assert checked.report is not None
     assert checked.report["conditions"]
+
+
+@pytest.mark.extended
+async def test_program_that_plays_without_a_fault_until_the_time_is_over_is_accepted(tmp_path: Path) -> None:
+    slow = make_package(tmp_path / "player.zip", Planted(move="time.sleep(1.5)"))
+    began = trio.current_time()
+    checked = await check_upload(start_of(slow, soft_timeout=8.0))
+    assert trio.current_time() - began > SHORTEST_GAME
+    assert checked.fault is None
+
+
+@pytest.mark.extended
+async def test_program_that_hangs_in_the_game_is_refused(tmp_path: Path) -> None:
+    hanging = make_package(tmp_path / "player.zip", Planted(move="if moves > 3: time.sleep(500)"))
+    checked = await check_upload(start_of(hanging))
+    assert checked.fault is not None
