@@ -28,7 +28,6 @@ GAMES_ON_PAGE: Final = 50
 GAMES_OF_TEAM: Final = 20
 GAMES_FOR_REASONS: Final = 200
 """The number of the newest games of a team whose losses are counted by their reasons."""
-ROWS_ON_BEAMER: Final = 16
 OUTPUT_BYTES: Final = 16 * 1024
 """The most of a program's standard error that a page shows: the end of it, where a crash stands."""
 OUTPUT_LINES: Final = 200
@@ -157,7 +156,11 @@ def public_routes(visits: Visits) -> list[BaseRoute]:
         visit = await visits.open(request, *EVERYBODY)
         final = await database.read(bracket) if visit.settings.stage in {"final", "over"} else None
         rows = [row for row in visit.director.standings.rows if row.team_id is not None]
-        return visit.page("beamer", rows=rows[:ROWS_ON_BEAMER], left=len(rows[ROWS_ON_BEAMER:]), final=final)
+        count = len(rows)
+        # one column as long as its rows are large there; beyond forty teams, the next forty are below these
+        in_column = count if count <= 16 else min(20, (count + 1) // 2)
+        columns = [rows[start : start + in_column] for start in range(0, count, in_column or 1)]
+        return visit.page("beamer", columns=columns, final=final)
 
     async def changes(request: Request) -> Response:
         """Server-sent events: `changed`, whenever a page may show something new."""

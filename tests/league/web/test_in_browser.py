@@ -417,6 +417,41 @@ def test_what_forms_lead_to_can_be_read_by_everybody(full: ServedLeague, enter: 
     assert newcomer.open("teams/2").get_by_role("button", name="Herausfordern").count() == 0
 
 
+ROWS_IN_SIGHT = """() => {
+    const scene = document.querySelector("#scene-table").getBoundingClientRect();
+    const boxes = [...document.querySelectorAll("#table tbody tr")].map((row) => row.getBoundingClientRect());
+    return boxes.flatMap((box, number) => (box.top >= scene.top - 1 && box.bottom <= scene.bottom + 1 ? [number] : []));
+}"""
+
+
+def test_the_big_screen_shows_forty_teams_at_once(full: ServedLeague, enter: Callable[[str], Visit]) -> None:
+    full.league.accept(40)
+    window = enter("teacher")
+    window.page.set_viewport_size({"width": 1920, "height": 1080})
+    window.page.clock.install()
+    page = window.open("beamer")
+    expect(page.locator("#table tbody tr")).to_have_count(40)
+    window.screenshot("league-beamer-forty")
+    assert page.evaluate(ROWS_IN_SIGHT) == list(range(40))
+    size = page.locator("#table tbody th").first.evaluate("(cell) => parseFloat(getComputedStyle(cell).fontSize)")
+    assert size > 1080 / 40  # for the last row of the class
+
+    # a screen that is too narrow for two columns shows the table part by part, before the next scene comes
+    page.set_viewport_size({"width": 1024, "height": 768})
+    page.get_by_role("button", name="Im Wechsel").click()
+    page.get_by_role("button", name="Im Wechsel").click()
+    seen = set(page.evaluate(ROWS_IN_SIGHT))
+    assert len(seen) < 40
+    while True:
+        page.clock.fast_forward(21_000)
+        if page.locator("#scene-table").is_hidden():
+            break
+        window.screenshot(f"league-beamer-forty-part-{len(seen)}")
+        seen |= set(page.evaluate(ROWS_IN_SIGHT))
+    assert seen == set(range(40))
+    assert page.evaluate("document.getAnimations().length") == 0
+
+
 @pytest.mark.parametrize("kind", ["round-robin", "swiss", "knock-out"])
 def test_the_final_can_be_read_by_everybody(full: ServedLeague, enter: Callable[[str], Visit], kind: FinalKind) -> None:
     league, team = full.league, enter("team")
