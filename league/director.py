@@ -17,7 +17,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, suppress
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from datetime import datetime
 from pathlib import Path
 from typing import Concatenate, Final, NamedTuple, ParamSpec, Protocol, TypeAlias, TypeVar
@@ -195,6 +195,8 @@ class Director:
         self._report_bug = report_bug
         self._gate = gate
         self._allowed: list[AllowedHelper] = []
+        self._remote: dict[int, RemoteProgram | None] = {}
+        """By version: what a PC has to run; None if what it needs cannot be found, so that no PC runs it."""
         self._playing: dict[int, Pair] = {}
         self._away: dict[int, int] = {}
         """By pair that is being played on another machine: the id of that PC."""
@@ -254,6 +256,7 @@ class Director:
             nursery.start_soon(self._arena.run)
             if self._gate is not None:
                 nursery.start_soon(self._gate.run)
+                nursery.start_soon(self._find_needs)
             nursery.start_soon(self._keep_table)
             nursery.start_soon(self._routine)
             nursery.start_soon(self._check_uploads)
@@ -489,12 +492,7 @@ class Director:
         opened = await self._read(games.list_pairs, state="open")
         # a pair that has to wait for this machine keeps no other one from a PC that is free
         for pair in await self._waiting_pairs(opened, able, settings):
-            try:
-                place = await self._place_elsewhere((able[pair.first], able[pair.second]), free, willing)
-            except (MissingPackageError, NotCheckedError, OSError) as error:
-                self._tell_failure(str(error))
-                self._postpone(pair.id)
-                continue
+            place = self._place_elsewhere((able[pair.first], able[pair.second]), free, willing)
             if place is not None or has_place:
                 self._begin(pair, place, nursery, settings)
                 return True
@@ -505,9 +503,9 @@ class Director:
         if has_place and await self._open_pair(able.values(), opened, settings, only_new=is_kept):
             return True  # it is started the next time
         for helper in free:
-            with suppress(MissingPackageError, NotCheckedError, OSError):  # gone meanwhile, or no memory or disk for it
-                if await self._open_pair(await self._runnable_by(helper, able.values(), willing), opened, settings):
-                    return True
+            runnable = [each for each in able.values() if self._can_run(helper, each, willing)]
+            if await self._open_pair(runnable, opened, settings):
+                return True
         return False
 
     def _begin(self, pair: Pair, place: _Place | None, nursery: trio.Nursery, settings: LeagueSettings) -> None:
@@ -656,7 +654,12 @@ class Director:
     async def _entrant_of(self, version: Version, settings: LeagueSettings, remote: Entrant | None) -> Entrant:
         """What the arena starts for a version: `remote` if the program runs on another machine."""
         if remote is not None:
-            return dataclasses.replace(remote, soft_timeout=settings.soft_timeout, hard_timeout=settings.hard_timeout)
+            return dataclasses.replace(
+                remote,
+                name=version.team_name,
+                soft_timeout=settings.soft_timeout,
+                hard_timeout=settings.hard_timeout,
+            )
         command, folder, sandbox = version.builtin, "", None
         if command is None:
             program = await self._files.program_of(version)
@@ -692,35 +695,56 @@ class Director:
             self._allowed = allowed
             gate.allow(allowed)
 
-    async def _place_elsewhere(
-        self, sides: tuple[Version, Version], free: Sequence[ConnectedHelper], willing: Collection[int]
-    ) -> _Place | None:
-        """Return one of the PCs that can play a pair. Raises MissingPackageError, NotCheckedError and OSError."""
-        for helper in free:
-            if len(await self._runnable_by(helper, sides, willing)) == len(sides):
-                return _Place(helper, (await self._remote_program(sides[0]), await self._remote_program(sides[1])))
-        return None
+    async def _find_needs(self) -> None:
+        """Find out what the programs need on PCs, which takes long for some; no PC gets one before that is known."""
+        while True:
+            woken, has_failed = self._woken, False
+            for version in await self._read(versions.playing_versions) if self._helpers() else ():
+                if version.team_id is None or version.id in self._remote:
+                    continue
+                try:
+                    self._remote[version.id] = await self._remote_program(version)
+                except MissingPackageError:  # it was removed meanwhile
+                    continue
+                except (NotCheckedError, OSError) as error:
+                    if getattr(error, "is_machines_fault", True):
+                        has_failed = True
+                        self._tell_failure(f"{version.label}: {error}")
+                    else:
+                        self._remote[version.id] = None
+                self.note_helpers()
+            if has_failed:
+                await trio.sleep(ROUTINE_INTERVAL)
+            else:
+                await self._wait(woken)
 
-    async def _runnable_by(
-        self, helper: ConnectedHelper, found: Iterable[Version], willing: Collection[int]
-    ) -> list[Version]:
-        """Return what a PC can run, and anchors, which are played here; `willing` are the teams that allow PCs."""
-        assert self._gate is not None
-        runnable = []
-        for version in found:
-            if version.team_id is None or version.team_id in willing:
-                program = await self._remote_program(version)
-                if program is None or not self._gate.run_problem(helper.id, program):
-                    runnable.append(version)
-        return runnable
-
-    async def _remote_program(self, version: Version) -> RemoteProgram | None:
-        """Return what a PC has to run; None for an anchor. Raises MissingPackageError, NotCheckedError and OSError."""
-        if version.team_id is None:
-            return None
+    async def _remote_program(self, version: Version) -> RemoteProgram:
+        """Return what a PC has to run. Raises MissingPackageError, NotCheckedError and OSError."""
         path = await self._files.zip_of(version)
         needs = await self._files.needs_of(version)
         return RemoteProgram(version.team_name, path.stem, path, version.main, parameters_of(version), needs)
+
+    def _place_elsewhere(
+        self, sides: tuple[Version, Version], free: Sequence[ConnectedHelper], willing: Collection[int]
+    ) -> _Place | None:
+        """Return one of the PCs that can play a pair."""
+        for helper in free:
+            if all(self._can_run(helper, each, willing) for each in sides):
+                return _Place(helper, (self._remote.get(sides[0].id), self._remote.get(sides[1].id)))
+        return None
+
+    def _can_run(self, helper: ConnectedHelper, version: Version, willing: Collection[int]) -> bool:
+        """Whether a PC can run a version, as far as is known; `willing` are the teams that allow it.
+
+        An anchor is played here.
+        """
+        if version.team_id is None:
+            return True
+        program = self._remote.get(version.id)
+        if program is None or version.team_id not in willing:
+            return False
+        assert self._gate is not None
+        return not self._gate.run_problem(helper.id, program)
 
     # -- results ----------------------------------------------------------------------------------------------------
 

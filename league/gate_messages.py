@@ -191,7 +191,10 @@ class Pong(msgspec.Struct, frozen=True, tag=True):
 
 
 class LeasePrepared(msgspec.Struct, frozen=True, tag=True):
-    """PC: it has the programs of the lease and can start them; or not, for the `problem`, maybe of one `program`."""
+    """PC: it has the programs of the lease and can start them; or not, for the `problem`, maybe of one `program`.
+
+    The answer to each `PrepareLease`, also if the lease has ended meanwhile.
+    """
 
     lease: _Number
     problem: _Reason = ""
@@ -232,7 +235,7 @@ class PrepareLease(msgspec.Struct, frozen=True, tag=True):
     """To the PC: fetch these programs, and be ready to start them."""
 
     lease: int
-    programs: tuple[OfferedProgram, ...]
+    programs: Annotated[tuple[OfferedProgram, ...], msgspec.Meta(max_length=2)]
 
 
 class StartRun(msgspec.Struct, frozen=True, tag=True):
@@ -255,7 +258,7 @@ class EndLease(msgspec.Struct, frozen=True, tag=True):
 class PackageData(msgspec.Struct, frozen=True, tag=True):
     """To the PC: the next bytes of a package; the last ones are followed by the end of the connection."""
 
-    data: bytes
+    data: _Chunk
 
 
 Hello: TypeAlias = JoinLeague | FetchPackage | BeginRun

@@ -75,7 +75,7 @@ from spielleiter.league.package_needs import JAVA, PYTHON, Machine
 from spielleiter.programs.command import Command, join_command
 from spielleiter.programs.contest_conditions import Condition
 from spielleiter.programs.outputs import read_tail
-from spielleiter.programs.packages.package import Package, inspect_package, unpack_package
+from spielleiter.programs.packages.package import Package, unpack_package
 from spielleiter.programs.program import Program
 from spielleiter.programs.sandbox.choice import choose_sandbox
 from spielleiter.programs.sandbox.containers import limit_options
@@ -96,14 +96,16 @@ SILENCE_TIMEOUT: Final = 30.0
 FIRST_PAUSE: Final = 1.0
 """Seconds until the next attempt to connect; each further time twice as long."""
 LONGEST_PAUSE: Final = 30.0
-GOODBYE_TIMEOUT: Final = 10.0
-"""Seconds for the league to close the connection of a program that has ended."""
 MAX_PACKAGE: Final = 256 * 1024 * 1024
 """Bytes of a package; more than a league takes."""
-MAX_PACKAGES: Final = 64
-"""The most packages that are kept but not needed; those not needed for the longest time are removed first."""
+MAX_KEPT: Final = 4 * 1024 * 1024 * 1024
+"""Bytes of unpacked packages that are kept; of more, those not needed for the longest time are removed first."""
+LEAST_SIZE: Final = 64 * 1024 * 1024
+"""Bytes for which a package counts at least, so that there are not too many."""
 MAX_RUNS_PER_LEASE: Final = 4
 """The most programs of a pair: those of a game, and those of the game before that are still being ended."""
+MAX_TASKS_PER_PLACE: Final = 16
+"""The most programs and leases for each place that are being prepared, are running or being ended."""
 MAX_BUFFERED: Final = 1024
 """The most messages for a connection of a program that it has not read; then that connection is closed."""
 
@@ -291,6 +293,8 @@ class Helper:
                         message = await frames.receive()
                     if message is None:
                         raise _LostError(f"the connection to the league at {where} was lost")
+                    if len(nursery.child_tasks) > MAX_TASKS_PER_PLACE * self._places:
+                        raise _LostError("the league wants too much at a time")
                     await self._handle(message, frames, nursery)
         finally:
             self._leases.clear()
@@ -307,7 +311,7 @@ class Helper:
             case Refused(reason, is_final):
                 raise NotWantedError(reason) if is_final else _LostError(reason)
             case PrepareLease(key, programs):
-                if len(self._leases) >= self._places:
+                if len(self._leases) >= self._places or key in self._leases:
                     raise _LostError(f"the league wants more than {self._places} pairs at a time")
                 self._leases[key] = _Lease(programs)
                 nursery.start_soon(self._prepare, key, self._leases[key], frames)
@@ -336,7 +340,7 @@ class Helper:
                 if problem:
                     break
         if lease.preparing.cancelled_caught:
-            return
+            problem = "the lease has ended"
         with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
             await frames.send(LeasePrepared(key, problem[:_MAX_REASON], unable))
 
@@ -349,7 +353,9 @@ class Helper:
                 found = await self._fetch(program)
             self._packages[key] = found
             needed = {(each.sha256, each.main) for lease in self._leases.values() for each in lease.programs}
-            for old in [each for each in self._packages if each not in needed][:-MAX_PACKAGES]:
+            for old in [each for each in self._packages if each not in needed]:
+                if sum(each.size for each in self._packages.values()) <= MAX_KEPT:
+                    break
                 await trio.to_thread.run_sync(remove_folder, self._packages.pop(old).root)
         require_startable(_command_of(found, program), str(found.package.folder))
         return found
@@ -382,13 +388,12 @@ class Helper:
         try:
             path = root / "package.zip"
             path.write_bytes(content)
-            python_version = inspect_package(path, program.main or None).python_version
             package = unpack_package(path, root / "program", program.main or None)
             path.unlink()
         except BaseException:
             remove_folder(root)
             raise
-        return _Unpacked(root, package, python_version)
+        return _Unpacked(root, package, sum(each.stat().st_size for each in package.folder.rglob("*")))
 
     # -- programs ---------------------------------------------------------------------------------------------------
 
@@ -413,7 +418,7 @@ class Helper:
                     frames = FrameStream(stream, decode_to_run, MAX_RUN_MESSAGE)
                     await frames.send(BeginRun(self._address.code.secret, message.run))
                     await self._play(frames, message, offered, core)
-                    with trio.move_on_after(GOODBYE_TIMEOUT), suppress(FrameError):
+                    with suppress(FrameError):  # it may be slow to read, but closes when the game is over
                         while await frames.receive() is not None:
                             pass
                 finally:
@@ -431,7 +436,7 @@ class Helper:
     ) -> None:
         try:
             unpacked = await self._package(offered)
-            sandbox = await self._sandbox_for(unpacked.python_version)
+            sandbox = await self._sandbox_for(unpacked.package.python_version)
             async with open_run(sandbox, unpacked.package.folder) as run:
                 await _RemoteRun(frames, run, self._folder).play(
                     _command_of(unpacked, offered), unpacked.package.folder, message, core
@@ -468,10 +473,10 @@ class _Lease:
 class _Unpacked:
     """A package in the folder `root`."""
 
-    def __init__(self, root: Path, package: Package, python_version: str) -> None:
+    def __init__(self, root: Path, package: Package, size: int) -> None:
         self.root = root
         self.package = package
-        self.python_version = python_version
+        self.size = max(size, LEAST_SIZE)
 
 
 def _command_of(unpacked: _Unpacked, program: OfferedProgram) -> Command:
@@ -545,8 +550,9 @@ class _RemoteRun:
                     relaying.start_soon(self._accept, relaying)
                     relaying.start_soon(self._send_errors)
                     await program.gone.wait()
+                    await self._flush_errors()
                     await self._end_connections()
-                    relaying.cancel_scope.cancel()
+                    relaying.cancel_scope.cancel()  # while nothing is sent, since that would break the connection
                 await self._say_end(program)
         finally:
             for path in self._outputs:
@@ -593,7 +599,7 @@ class _RemoteRun:
         with suppress(trio.BrokenResourceError):
             while self._errors:
                 data = bytes(self._errors[:MAX_CHUNK])
-                self._last_words = data[-_MAX_WORDS:]
+                self._last_words = (self._last_words + data)[-_MAX_WORDS:]  # a line may be written in pieces
                 del self._errors[:MAX_CHUNK]
                 await self._frames.send(Written(data, is_error=True))
 
@@ -611,6 +617,8 @@ class _RemoteRun:
             sock.setblocking(False)
             stream = trio.SocketStream(trio.socket.from_stdlib_socket(sock))
             to_program, data = trio.open_memory_channel[bytes](MAX_BUFFERED)
+            if self._program is not None and self._program.gone.is_set():
+                to_program.close()
             self._to_program[number] = to_program
             self._has_connected = True
             try:
@@ -647,11 +655,10 @@ class _RemoteRun:
 
     async def _end_connections(self) -> None:
         """Wait until everything that the program had sent before its end is relayed."""
-        with trio.move_on_after(GOODBYE_TIMEOUT):
-            for to_program in self._to_program.values():
-                to_program.close()
-            while self._to_program:
-                await self._closed.park()
+        for to_program in self._to_program.values():
+            to_program.close()
+        while self._to_program:  # it takes limited time: the league closes the connection when the game is over
+            await self._closed.park()
 
     async def _receive(self, program: trio.CancelScope) -> None:
         """Pass on what the league sends; when it closes the connection, end the program."""

@@ -67,7 +67,7 @@ def set_runs_without_sandbox(db: Connection, helper_id: int, allowed: bool, now:
     """Set whether a PC without a sandbox may run programs, which could then read and change what its user can."""
     helper = get_helper(db, helper_id)
     _set(db, helper_id, runs_without_sandbox=allowed)
-    action = "allow-without-sandbox" if allowed else "forbid-without-sandbox"
+    action: log.Action = "allow-without-sandbox" if allowed else "forbid-without-sandbox"
     log.note(db, log.TEACHER, action, now, helper.name)
 
 

@@ -2,19 +2,82 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack
 
 from sqlalchemy import Connection, insert, select
 
 from spielleiter.league import schema
 from spielleiter.league.database import all_rows, columns_of
 from spielleiter.league.errors import RefusedError
-from spielleiter.league.model import LogEntry, Message
+from spielleiter.league.model import FinalKind, FullCheck, LogEntry, Message
 
 TEACHER: Final = "teacher"
 LEAGUE: Final = "league"
 """The actor of what the league does by itself."""
 LONGEST_MESSAGE: Final = 2000
+Action: TypeAlias = Literal[
+    "make-league",
+    "log-in",
+    "set-password",
+    "change-settings",
+    "set-anchors",
+    "pause-league",
+    "resume-league",
+    "enter-stage",
+    "add-message",
+    "remove-message",
+    "new-spectator-link",
+    "remove-spectator-link",
+    "keep-backup",
+    "keep-export",
+    "download-backup",
+    "download-export",
+    "add-team",
+    "rename-team",
+    "renew-code",
+    "pause-team",
+    "resume-team",
+    "remove-team",
+    "upload",
+    "accept-version",
+    "refuse-version",
+    "full-check",
+    "withdraw-version",
+    "take-back",
+    "pause-version",
+    "resume-version",
+    "remove-version",
+    "repeat-pair",
+    "void-pair",
+    "challenge",
+    "allow-helpers",
+    "forbid-helpers",
+    "add-helper",
+    "revoke-helper",
+    "allow-without-sandbox",
+    "forbid-without-sandbox",
+]
+"""What is done, as the export names it: a verb and what it is done to."""
+
+
+class Details(TypedDict, total=False):
+    """What an entry says besides its subject."""
+
+    to: Any
+    """The new name, or the new values of settings by their names."""
+    reason: str
+    """Why something was paused."""
+    details: str
+    """The text of a message."""
+    size: int
+    """Bytes of an upload."""
+    sha256: str
+    code: str
+    """That of a fault, which is told in `de` and `en`."""
+    de: str
+    en: str
+    outcome: FullCheck
+    kind: FinalKind
 
 
 def actor_of(team_id: int) -> str:
@@ -22,8 +85,10 @@ def actor_of(team_id: int) -> str:
     return f"team:{team_id}"
 
 
-def note(db: Connection, actor: str, action: str, now: float, subject: str = "", **details: Any) -> None:
-    """Add an entry to the log; `action` is a verb and what it is done to, such as ``remove-version``."""
+def note(
+    db: Connection, /, actor: str, action: Action, now: float, subject: str = "", **details: Unpack[Details]
+) -> None:
+    """Add an entry to the log."""
     db.execute(insert(schema.log).values(at=now, actor=actor, action=action, subject=subject, details=details))
 
 
@@ -55,9 +120,10 @@ def add_message(db: Connection, text: str, now: float) -> Message:
 
 
 def remove_message(db: Connection, message_id: int, now: float) -> None:
-    """Take a message back."""
-    db.execute(schema.messages.delete().where(schema.messages.c.id == message_id))
-    note(db, TEACHER, "remove-message", now, str(message_id))
+    """Take a message back, if it is there."""
+    removed = schema.messages.delete().where(schema.messages.c.id == message_id).returning(schema.messages.c.text)
+    for text in db.execute(removed).scalars():
+        note(db, TEACHER, "remove-message", now, details=text)
 
 
 def list_messages(db: Connection, limit: int = 5) -> list[Message]:

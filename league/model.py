@@ -15,6 +15,7 @@ Stage: TypeAlias = Literal["practice", "frozen", "final", "over"]
 VersionState: TypeAlias = Literal["waiting", "checking", "accepted", "refused", "withdrawn", "removed"]
 FullCheck: TypeAlias = Literal["waiting", "running", "passed", "warned", "failed"]
 Purpose: TypeAlias = Literal["league", "challenge", "check", "final", "repeat"]
+FinalKind: TypeAlias = Literal["round-robin", "swiss", "knock-out"]
 PairState: TypeAlias = Literal["open", "done", "void"]
 
 CONTEST_POINTS: Final = (2, 1, 0)

@@ -64,12 +64,10 @@ class ProgramFiles:
         self._find_needs = needs
         self._locks: dict[str, trio.Lock] = {}
         self._turn = trio.Lock()
-        """For one process at a time, since games need the processor more."""
+        """For unpacking one at a time, since games need the processor more."""
         self._numbers = itertools.count()
         self._unpacked: dict[tuple[str, str, str], UnpackedProgram] = {}
         """By digest, main file and parameters, in the order of their last use."""
-        self._needs: dict[tuple[str, str], PackageNeeds] = {}
-        """By digest and main file."""
         remove_folder(self._folder)
 
     async def zip_of(self, version: Version) -> Path:
@@ -114,13 +112,7 @@ class ProgramFiles:
 
     async def needs_of(self, version: Version) -> PackageNeeds:
         """Return what the package of a version needs. Raises MissingPackageError, NotCheckedError and OSError."""
-        path = await self.zip_of(version)
-        key = path.stem, version.main
-        async with self._locks[path.stem]:
-            if key not in self._needs:
-                async with self._turn:
-                    self._needs[key] = await self._find_needs(FindNeeds(os.fspath(path), version.main))
-        return self._needs[key]
+        return await self._find_needs(FindNeeds(os.fspath(await self.zip_of(version)), version.main))
 
 
 def parameters_of(version: Version) -> tuple[str, ...]:

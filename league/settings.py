@@ -9,7 +9,7 @@ from sqlalchemy import Connection, select
 from sqlalchemy.dialects.sqlite import insert
 
 from spielleiter.league import schema
-from spielleiter.league.model import Stage
+from spielleiter.league.model import FinalKind, Stage
 from spielleiter.protocol.current_season import DEFAULT_GAME_TYPE
 
 
@@ -55,7 +55,7 @@ class LeagueSettings(msgspec.Struct, frozen=True, kw_only=True):
     stage: Stage = "practice"
     freeze_at: float | None = None
     """When practice ends by itself."""
-    final_kind: Literal["round-robin", "swiss", "knock-out"] = "round-robin"
+    final_kind: FinalKind = "round-robin"
     final_pairs: int = 1
     """The number of pairs of games in each meeting of the final."""
     final_seeding: tuple[int, ...] = ()

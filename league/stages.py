@@ -13,14 +13,14 @@ import itertools
 import random
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Final, Literal, TypeAlias
+from typing import Final, Unpack
 
 import msgspec
 from sqlalchemy import Connection
 
 from spielleiter.league import games, log, versions
 from spielleiter.league.errors import RefusedError
-from spielleiter.league.model import CONTEST_POINTS, Game, Pair, Stage, Version
+from spielleiter.league.model import CONTEST_POINTS, FinalKind, Game, Pair, Stage, Version
 from spielleiter.league.pairing import round_robin
 from spielleiter.league.settings import LeagueSettings, change_settings, load_settings
 from spielleiter.league.standings import compute_standings
@@ -42,8 +42,6 @@ MOST_PLAY_OFFS: Final = 3
 """The most play-offs of an even meeting in a knock-out, each a pair of games; then the game's points decide."""
 MOST_REPEATS: Final = 3
 """How often a pair of a meeting is played again because a game of it did not count."""
-
-FinalKind: TypeAlias = Literal["round-robin", "swiss", "knock-out"]
 
 
 # -- changing the stage -----------------------------------------------------------------------------------------------
@@ -147,7 +145,7 @@ def _require_stage(db: Connection, stage: Stage) -> None:
         raise _WRONG_STAGE
 
 
-def _enter(db: Connection, stage: Stage, now: float, by: str = log.TEACHER, **details: str) -> None:
+def _enter(db: Connection, stage: Stage, now: float, by: str = log.TEACHER, **details: Unpack[log.Details]) -> None:
     change_settings(db, stage=stage)
     log.note(db, by, "enter-stage", now, stage, **details)
 
@@ -305,12 +303,14 @@ def _follow(
                 if repeats[*place, pair.label] <= MOST_REPEATS:
                     state.repeated.add(pair.id)
                     continue
-            _count(state, (first, second), played[pair.id])
     state.is_decided = True
     for each in _rounds_of(settings, len(seeds)):
         state.rounds.append(each)
         for encounter in each.encounters:
             _decide(state, settings, each.number, encounter, able, played)
+            for pair in state.pairs[each.number, encounter.pairing]:
+                if pair.id not in state.repeated:
+                    _count(state, (index_of[pair.first], index_of[pair.second]), played[pair.id])
             state.is_decided = state.is_decided and encounter.reason is not None
         if not state.is_decided and settings.final_kind != "round-robin":
             break

@@ -181,6 +181,7 @@ class _Referee:
         """None at another server, since it is not known there which program has connected."""
         self._retained: set[int] = set()  # programs whose processes play the next game, too
         self._exits: set[int] = set()  # programs whose return code is known
+        self._gone: set[int] = set()  # programs of which nothing is left, and whose last words are known
         config = match_server_config(setup)
         first, second = (limits_of(setup, config, program).soft_timeout or 0.0 for program in (0, 1))
         self._evidence = Evidence(planned.seats, setup.names, (first, second))
@@ -303,7 +304,7 @@ class _Referee:
             # the programs' tasks end by themselves, now that the processes have ended
             await evidence.wait_until(
                 lambda: all(
-                    each is None or index in self._retained or each.gone.is_set()
+                    each is None or index in self._retained or index in self._gone
                     for index, each in enumerate(self._programs)
                 )
             )
@@ -344,16 +345,20 @@ class _Referee:
         known = self._facts.programs[index]
         # a quick program ends before the request to cancel is answered
         known.has_followed_the_end = self._evidence.is_cancelled and not program.was_ended
-        if not program.was_ended and not self._evidence.is_cancelled:
-            if isinstance(program, BuiltinPlayer):
-                known.last_words = program.problem
-            elif program.returncode or not self._has_played_without_fault(index):
-                known.last_words = last_words(*reversed(output_files(self._folder, index)))
+        has_ended_by_itself = not program.was_ended and not self._evidence.is_cancelled
+        if has_ended_by_itself:
             known.returncode = program.returncode
             known.memory = memory_text(self._setup.entrants[index].memory, program)
         self._exits.add(index)
         self._evidence.notify()
-        await program.gone.wait()
+        await program.gone.wait()  # only then, everything that it has written is in its files
+        if isinstance(program, BuiltinPlayer):
+            known.last_words = program.problem if has_ended_by_itself else ""
+        elif program.was_ended or (
+            has_ended_by_itself and (program.returncode or not self._has_played_without_fault(index))
+        ):
+            known.last_words = last_words(*reversed(output_files(self._folder, index)))
+        self._gone.add(index)
         self._evidence.notify()
 
     async def _end_program(self, index: int) -> None:
@@ -371,7 +376,6 @@ class _Referee:
         grace_period = self._setup.timeouts.exit if may_end_by_itself else 0.0
         await program.end(grace_period)
         if program.was_ended:
-            known.last_words = last_words(*reversed(output_files(self._folder, index)))
             known.missed_exit_timeout = grace_period or None
 
     def _start_request(self) -> None:

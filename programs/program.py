@@ -27,6 +27,7 @@ from spielleiter.programs.startable import start_error_text
 from spielleiter.programs.this_platform import PLATFORM
 
 _TERMINATE_TIMEOUT: Final = 0.5  # seconds for a process to end after SIGTERM, and to read what is left in the pipes
+_READING_TURNS: Final = 10  # the least turns of the event loop in which that is read
 _SANDBOX_START_TIMEOUT: Final = 60.0  # seconds for a sandbox to start a program
 
 
@@ -144,8 +145,7 @@ class Program:
                         report = self._confinement.report
                         names = () if report is None else report.leftovers
                         self.leftovers = tuple(ProcessInfo(0, name) for name in names)
-                # what is still in the pipes is part of the output
-                copying.cancel_scope.deadline = trio.current_time() + _TERMINATE_TIMEOUT
+                watching.start_soon(_end_copying, copying.cancel_scope)
             watching.cancel_scope.cancel()
 
     @property
@@ -202,13 +202,15 @@ class Program:
             output.pause()
 
     async def end(self, grace_period: float) -> None:
-        """Wait until the process has ended; end it and its group after `grace_period` seconds.
+        """Wait until the process is gone; end it and its group after `grace_period` seconds.
 
         Does nothing if the process could not be started. Takes limited time, even if the process cannot be killed.
         """
-        process = self._process
-        if process is None:
-            return
+        if self._process is not None:
+            await self._end_process(self._process, grace_period)
+            await self.gone.wait()
+
+    async def _end_process(self, process: Process, grace_period: float) -> None:
         if await self._ends_within(process, grace_period):
             return
         self.was_ended = True
@@ -221,7 +223,6 @@ class Program:
         await process.kill_supervisor()
         if not await self._exits_within(KILL_TIMEOUT):
             self._scope.cancel()  # `run` ends what can be ended and gives up the rest
-            await self.exited.wait()
 
     async def _exits_within(self, seconds: float) -> bool:
         with trio.move_on_after(seconds):
@@ -272,6 +273,13 @@ async def _copy(stream: trio.abc.ReceiveStream, output: Output, started_at: floa
                 output.write(bytes(chunk), trio.current_time() - started_at)
         finally:
             output.close()
+
+
+async def _end_copying(copying: trio.CancelScope) -> None:
+    """Cancel the copying of outputs that somebody else keeps open; what is still in the pipes is part of the output."""
+    for _ in range(_READING_TURNS):  # a deadline alone would pass unread while the event loop stands still
+        await trio.sleep(_TERMINATE_TIMEOUT / _READING_TURNS)
+    copying.cancel()
 
 
 async def begin(run: SandboxRun, process: Process, program: str, cwd: str | None) -> None:

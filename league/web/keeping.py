@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, TypeAlias
 
 import trio
-from sqlalchemy import Connection
 from starlette.requests import Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import BaseRoute, Route
@@ -22,14 +23,18 @@ from starlette.routing import BaseRoute, Route
 from spielleiter.league.backup import write_backup
 from spielleiter.league.errors import LeagueDiskError, LeagueFileError
 from spielleiter.league.export import write_export_zip
-from spielleiter.league.log import TEACHER, note
+from spielleiter.league.log import TEACHER, Action, note
 from spielleiter.league.web.visits import Visits, read_form, see_other
 from spielleiter.viewer.web.answers import WebError
 
+Kind: TypeAlias = Literal["backup", "export"]
 KEPT_SECONDS: Final = 3600.0
 """Seconds for which a finished file can be downloaded."""
 _FOLDER: Final = ".keep-"
 """The beginning of the names of the folders in which the files are."""
+_MADE: Final[Mapping[Kind, Action]] = {"backup": "keep-backup", "export": "keep-export"}
+_DOWNLOADED: Final[Mapping[Kind, Action]] = {"backup": "download-backup", "export": "download-export"}
+"""The names of the entries of the log."""
 _NO_ADDRESS: Final = WebError(404, "Diese Adresse gibt es hier nicht.", "There is no such address here.")
 _NO_FILE: Final = WebError(
     404, "Diese Datei gibt es nicht mehr; erzeugen Sie sie noch einmal.", "This file is gone; have it made once more."
@@ -40,7 +45,7 @@ _NO_FILE: Final = WebError(
 class KeptFile:
     """A file that is being made, or can be downloaded."""
 
-    kind: Literal["backup", "export"]
+    kind: Kind
     day: str
     share: float = 0.0
     """How much of it is done, up to 1."""
@@ -50,6 +55,8 @@ class KeptFile:
     """Bytes of the complete file."""
     problem: str = ""
     """Why it could not be made, in English; empty if nothing went wrong."""
+    is_bug: bool = False
+    """Whether the problem is a bug of the league."""
 
     @property
     def name(self) -> str:
@@ -62,11 +69,12 @@ class KeptFile:
 
 
 class Keeping:
-    """Makes the files while `run` runs, which owns the work."""
+    """Makes the files while `run` runs, which owns the work; `report_bug` is called with unexpected exceptions."""
 
-    def __init__(self, visits: Visits) -> None:
+    def __init__(self, visits: Visits, report_bug: Callable[[BaseException], object]) -> None:
         self.file: KeptFile | None = None
         self._visits = visits
+        self._report_bug = report_bug
         self._wanted = trio.Event()
         self._making = trio.CancelScope()
 
@@ -76,12 +84,12 @@ class Keeping:
         await trio.to_thread.run_sync(_remove_folders, parent)  # of a process that was killed
         try:
             while True:
-                with trio.move_on_after(KEPT_SECONDS) as waiting:
+                with trio.move_on_after(KEPT_SECONDS):
                     await self._wanted.wait()
-                if waiting.cancelled_caught:
+                if not self._wanted.is_set():
                     self.file = None
-                self._wanted = trio.Event()
                 await trio.to_thread.run_sync(_remove_folders, parent)
+                self._wanted = trio.Event()  # what is wanted by now is made now
                 if (file := self.file) is not None:
                     with trio.CancelScope() as self._making:
                         await self._make(file)
@@ -113,10 +121,13 @@ class Keeping:
 
         try:
             path = await trio.to_thread.run_sync(make)
-            await database.write(_note_kept, file.kind, self._visits.now())
+            await database.write(note, TEACHER, _MADE[file.kind], self._visits.now())
             file.path = path
-        except (LeagueDiskError, LeagueFileError, OSError) as error:
-            file.problem = str(error)
+        except Exception as error:  # the pages go on whatever it is
+            file.is_bug = not isinstance(error, LeagueDiskError | LeagueFileError | OSError)
+            file.problem = repr(error) if file.is_bug else str(error)
+            if file.is_bug:
+                self._report_bug(error)
             await trio.to_thread.run_sync(_remove_folders, database.path.parent)
         self._visits.director.changed.publish()
 
@@ -147,10 +158,13 @@ class Keeping:
 
         async def download(request: Request) -> Response:
             """The file."""
-            await visits.open(request, "teacher")
+            visit = await visits.open(request, "teacher")
             file = self.file
             if file is None or file.path is None:
                 raise _NO_FILE
+            if request.method == "GET":
+                with suppress(LeagueDiskError):  # a full disk is no reason to keep the backup from the teacher
+                    await visits.database.write(note, TEACHER, _DOWNLOADED[file.kind], visit.now)
             return FileResponse(file.path, media_type="application/octet-stream", filename=file.name)
 
         return [
@@ -163,7 +177,3 @@ class Keeping:
 def _remove_folders(folder: Path) -> None:
     for path in folder.glob(f"{_FOLDER}*"):
         shutil.rmtree(path, ignore_errors=True)
-
-
-def _note_kept(db: Connection, kind: str, now: float) -> None:
-    note(db, TEACHER, f"keep-{kind}", now)

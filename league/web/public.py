@@ -21,14 +21,13 @@ from spielleiter.league.teams import get_team, list_teams
 from spielleiter.league.versions import list_versions
 from spielleiter.league.web.visits import Visit, Visits
 from spielleiter.match.verdict import Verdict
-from spielleiter.viewer.web.answers import EventStreamResponse, SendFrame, WebError, frame
+from spielleiter.viewer.web.answers import EventStreamResponse, SendFrame, WebError, frame, whole_number
 
 EVERYBODY: Final[tuple[Role, ...]] = ("teacher", "team", "spectator")
 GAMES_ON_PAGE: Final = 50
 GAMES_OF_TEAM: Final = 20
 GAMES_FOR_REASONS: Final = 200
 """The number of the newest games of a team whose losses are counted by their reasons."""
-ROWS_ON_BEAMER: Final = 16
 OUTPUT_BYTES: Final = 16 * 1024
 """The most of a program's standard error that a page shows: the end of it, where a crash stands."""
 OUTPUT_LINES: Final = 200
@@ -68,7 +67,9 @@ def public_routes(visits: Visits) -> list[BaseRoute]:
     async def games(request: Request) -> Response:
         """The newest games, `?team=N` of one team, `?before=N` older ones."""
         visit = await visits.open(request, *EVERYBODY)
-        team_id, before = _number(request, "team"), _number(request, "before")
+        team_id, before = (
+            whole_number(request, name) if request.query_params.get(name) else None for name in ("team", "before")
+        )
         found, teams = await database.read(_games_and_teams, team_id, before)
         here = f"/games?team={team_id}" if team_id is not None else "/games?"
         team = next((each for each in teams if each.id == team_id), None)
@@ -155,7 +156,11 @@ def public_routes(visits: Visits) -> list[BaseRoute]:
         visit = await visits.open(request, *EVERYBODY)
         final = await database.read(bracket) if visit.settings.stage in {"final", "over"} else None
         rows = [row for row in visit.director.standings.rows if row.team_id is not None]
-        return visit.page("beamer", rows=rows[:ROWS_ON_BEAMER], left=len(rows[ROWS_ON_BEAMER:]), final=final)
+        count = len(rows)
+        # one column as long as its rows are large there; beyond forty teams, the next forty are below these
+        in_column = count if count <= 16 else min(20, (count + 1) // 2)
+        columns = [rows[start : start + in_column] for start in range(0, count, in_column or 1)]
+        return visit.page("beamer", columns=columns, final=final)
 
     async def changes(request: Request) -> Response:
         """Server-sent events: `changed`, whenever a page may show something new."""
@@ -173,22 +178,13 @@ def public_routes(visits: Visits) -> list[BaseRoute]:
     return [
         Route("/", table),
         Route("/games", games),
-        Route("/games/{game:int}", game),
-        Route("/games/{game:int}/stderr/{side:int}", output),
-        Route("/teams/{team:int}", team),
+        Route("/games/{game:number}", game),
+        Route("/games/{game:number}/stderr/{side:number}", output),
+        Route("/teams/{team:number}", team),
         Route("/final", final),
         Route("/beamer", beamer),
         Route("/api/changes", changes),
     ]
-
-
-def _number(request: Request, name: str) -> int | None:
-    text = request.query_params.get(name, "")
-    if not text:
-        return None
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise WebError(400, f"{name} muss eine Zahl sein.", f"{name} must be a number.")
-    return int(text)
 
 
 def _games_and_teams(db: Connection, team_id: int | None, before: int | None) -> tuple[list[Game], list[Team]]:

@@ -36,7 +36,7 @@ from spielleiter.league.web.team import team_routes
 from spielleiter.league.web.visits import LoginNeededError, Visits, local_path, read_form, see_other
 from spielleiter.server import events
 from spielleiter.server.net.password_guard import PasswordGuard
-from spielleiter.viewer.web.answers import Application, Receive, Scope, Send, WebError, json_response
+from spielleiter.viewer.web.answers import Application, Receive, Scope, Send, WebError, json_response, number_in
 from spielleiter.viewer.web.bodies import BodyBudget
 from spielleiter.viewer.web.guard import CONTENT_SECURITY_POLICY, Guard, client_address
 from spielleiter.viewer.web.http_server import HttpServer
@@ -61,7 +61,7 @@ _STATUS: Final = {
 _STATUS_TEXTS: Final = {
     404: ("Diese Seite gibt es nicht.", "There is no such page."),
     405: ("Diese Anfrage ist hier nicht erlaubt.", "This request is not allowed here."),
-    500: ("Die Liga hat einen Fehler; ihr Protokoll nennt ihn.", "The league has a bug; its log names it."),
+    500: ("Die Liga hat einen Fehler; ihr Fenster nennt ihn.", "The league has a bug; its window names it."),
 }
 _DISK: Final = (
     "Auf diesem Rechner ist kein Platz mehr, oder die Festplatte streikt; sag es deiner Lehrerin oder deinem Lehrer.",
@@ -112,7 +112,7 @@ class LeagueSite:
         url = urlsplit(public_url or "")
         visits = Visits(database, Accounts(database), director, port, public_url, now=now)
         self._visits = visits
-        self.keeping = Keeping(visits)
+        self.keeping = Keeping(visits, report_bug)
         pages = PageSettings(host="127.0.0.1", port=0, secret=arena.viewer_secret, is_match=True, spares_processor=True)
         self._viewer = Site(
             pages, self._note, arena.connect_viewer, self._find_replay, Home("../", lambda: self._name, "../language/")
@@ -223,7 +223,8 @@ class LeagueSite:
 
 def _game_id(name: str) -> int:
     """Return the game that a replay of the viewer is of; -1, which is none, for another name."""
-    return int(name) if name.isascii() and name.isdigit() and len(name) < 12 else -1
+    number = number_in(name)
+    return -1 if number is None else number
 
 
 def _files() -> StaticFiles:

@@ -21,6 +21,7 @@ from spielleiter.league.games import repeat_pair, void_pair
 from spielleiter.league.helper_code import HelperCode, new_secret, secret_hash
 from spielleiter.league.helpers import add_helper, list_helpers, revoke_helper, set_runs_without_sandbox
 from spielleiter.league.log import TEACHER, add_message, log_entries, note, remove_message
+from spielleiter.league.model import FinalKind
 from spielleiter.league.settings import LeagueSettings, change_settings, load_settings
 from spielleiter.league.teams import (
     NewTeam,
@@ -34,12 +35,12 @@ from spielleiter.league.teams import (
     resume_team,
 )
 from spielleiter.league.versions import active_versions, pause_version, remove_version, resume_version, set_anchors
-from spielleiter.league.web.log_texts import action_text, details_text, subject_text
+from spielleiter.league.web.log_texts import FINAL_KINDS, action_text, details_text, subject_text
 from spielleiter.league.web.parts import Gate
 from spielleiter.league.web.visits import Visit, Visits, read_form, see_other
 from spielleiter.server.editions import EDITIONS
 from spielleiter.viewer.game_json import edition_title
-from spielleiter.viewer.web.answers import WebError
+from spielleiter.viewer.web.answers import WebError, number_in
 from spielleiter.viewer.web.guard import client_address
 
 ENTRIES_ON_PAGE: Final = 100
@@ -198,7 +199,7 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
         teams, active = await database.read(lambda db: (list_teams(db), active_versions(db)))
         link = f"{visit.address}/watch/{visit.settings.spectator_token}" if visit.settings.spectator_token else ""
         paused = [version for version in active if version.is_paused]
-        return visit.page("teacher", teams=teams, active=active, paused=paused, link=link)
+        return visit.page("teacher", teams=teams, active=active, paused=paused, link=link, final_kinds=FINAL_KINDS)
 
     async def control(request: Request) -> Response:
         """One of the buttons of that page."""
@@ -345,9 +346,8 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
     async def log_page(request: Request) -> Response:
         """Who did what."""
         visit = await visits.open(request, "teacher")
-        before = request.query_params.get("before", "")
-        number = int(before) if before.isascii() and before.isdigit() and len(before) < 12 else None
-        entries = await database.read(log_entries, before=number, limit=ENTRIES_ON_PAGE)
+        before = number_in(request.query_params.get("before", ""))
+        entries = await database.read(log_entries, before=before, limit=ENTRIES_ON_PAGE)
         teams = await database.read(list_teams, with_removed=True)
         actors = {f"team:{team.id}": team.name for team in teams}
         older = f"/teacher/log?before={entries[-1].id}" if len(entries) == ENTRIES_ON_PAGE else ""
@@ -370,12 +370,12 @@ def teacher_routes(visits: Visits, gate: Gate | None, fingerprint: bytes) -> lis
         post("/setup", set_up),
         Route("/teacher", overview),
         post("/teacher/control/{action}", control),
-        post("/teacher/versions/{version:int}/{action}", change_version),
-        post("/teacher/pairs/{pair:int}/{action}", change_pair),
+        post("/teacher/versions/{version:number}/{action}", change_version),
+        post("/teacher/pairs/{pair:number}/{action}", change_pair),
         Route("/teacher/teams", teams_page),
         post("/teacher/teams", add),
         post("/teacher/codes", add),
-        post("/teacher/teams/{team:int}/{action}", change_team),
+        post("/teacher/teams/{team:number}/{action}", change_team),
         Route("/teacher/settings", settings_page),
         post("/teacher/settings", change),
         post("/teacher/password", change_password),
@@ -396,10 +396,10 @@ def _action(request: Request, known: Mapping[str, Any] | set[str]) -> str:
 
 
 def _id_in(form: Mapping[str, str], name: str) -> int:
-    text = form.get(name, "")
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
+    number = number_in(form.get(name, ""))
+    if number is None:
         raise WebError(400, "Dieses Formular ist unlesbar.", "This form cannot be read.")
-    return int(text)
+    return number
 
 
 def _sheet(visit: Visit, codes: Sequence[NewTeam]) -> Response:
@@ -453,7 +453,9 @@ def _change_settings(db: Connection, form: Mapping[str, str], now: float) -> Non
     if settings.edition != old.edition:
         _choose_anchors(db, settings, now)
     changed = {
-        name: msgspec.to_builtins(values[name]) for name in values if getattr(settings, name) != getattr(old, name)
+        name: msgspec.to_builtins(values[name])
+        for name in values.keys() - {"game_type"}  # which the edition says
+        if getattr(settings, name) != getattr(old, name)
     }
     note(db, TEACHER, "change-settings", now, to=changed)
 
@@ -462,10 +464,15 @@ def _time_in(text: str) -> float | None:
     """Return the time of a form's field for date and time, in this machine's zone. Raises RefusedError."""
     if not text:
         return None
+    refusal = RefusedError("bad-time", "Das ist kein Zeitpunkt.", "This is no date and time.")
     try:
-        return datetime.fromisoformat(text).astimezone().timestamp()
+        at = datetime.fromisoformat(text)
+        seconds = at.astimezone().timestamp()
     except (ValueError, OverflowError, OSError):
-        raise RefusedError("bad-time", "Das ist kein Zeitpunkt.", "This is no date and time.") from None
+        raise refusal from None
+    if not 2000 <= at.year < 3000:  # others cannot be shown in every time zone, nor on every system
+        raise refusal
+    return seconds
 
 
 def _settings(visit: Visit, error: str = "", status: int = 200) -> Response:
@@ -494,7 +501,7 @@ def _resume(db: Connection, _form: Mapping[str, str], now: float) -> None:
 
 
 def _begin_final(db: Connection, form: Mapping[str, str], now: float) -> None:
-    kind = next((each for each in get_args(stages.FinalKind) if each == form.get("kind")), None)
+    kind = next((each for each in get_args(FinalKind) if each == form.get("kind")), None)
     pairs = form.get("pairs", "")
     if kind is None or pairs not in {"1", "2", "3", "5", "10"}:
         raise RefusedError("no-kind", "Wählen Sie eine Art des Finales.", "Choose a kind of final.")

@@ -29,7 +29,7 @@ from spielleiter.league.versions import (
     uploaded_version,
 )
 from spielleiter.league.web.visits import TOKEN_HEADER, Visit, Visits, read_form, require_token, see_other
-from spielleiter.viewer.web.answers import WebError, json_response
+from spielleiter.viewer.web.answers import WebError, json_response, number_in
 from spielleiter.viewer.web.bodies import body_of
 from spielleiter.viewer.web.guard import client_address
 
@@ -89,8 +89,7 @@ def team_routes(visits: Visits, *, random_seed: Callable[[], int] = lambda: rand
             raise WebError(415, f"Erwartet wird Content-Type {_BINARY}.", f"Expected the Content-Type {_BINARY}.")
         query = request.query_params
         name, main, parameters = (query.get(each, "")[: _LONGEST_NAME + 300] for each in ("name", "main", "parameters"))
-        announced = request.headers.get("content-length", "")
-        size = int(announced) if announced.isdigit() and len(announced) < 16 else 0
+        size = number_in(request.headers.get("content-length", "")) or 0
         # the first attempt may have used up what the team may upload
         if key is None or await database.read(uploaded_version, visit.team_id, key) is None:
             await database.read(require_upload_allowed, visit.team_id, size, visit.now)
@@ -179,12 +178,12 @@ def team_routes(visits: Visits, *, random_seed: Callable[[], int] = lambda: rand
     return [
         Route("/upload", upload_page),
         Route("/upload", upload, methods=["PUT"]),
-        Route("/versions/{version:int}", version_page),
-        Route("/versions/{version:int}/{action}", change, methods=["POST"]),
-        Route("/teams/{team:int}/challenge", challenge, methods=["POST"]),
+        Route("/versions/{version:number}", version_page),
+        Route("/versions/{version:number}/{action}", change, methods=["POST"]),
+        Route("/teams/{team:number}/challenge", challenge, methods=["POST"]),
         Route("/team/helpers", helpers, methods=["POST"]),
         Route("/api/upload", upload_by_command, methods=["POST"]),
-        Route("/api/versions/{version:int}", version_by_command),
+        Route("/api/versions/{version:number}", version_by_command),
     ]
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlsplit
 
 from sqlalchemy import Connection
+from starlette.convertors import IntegerConvertor, register_url_convertor
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
@@ -124,7 +125,10 @@ class Visit:
     @property
     def came_from(self) -> str:
         """The page of this site that led here, as far as the browser says."""
-        url = urlsplit(self.request.headers.get("referer", ""))
+        try:
+            url = urlsplit(self.request.headers.get("referer", ""))
+        except ValueError:  # whatever it is, it is nobody's page
+            return "/"
         return local_path(f"{url.path}?{url.query}") if url.netloc == self.request.headers.get("host") else "/"
 
     @property
@@ -289,4 +293,10 @@ def see_other(path: str) -> Response:
     return RedirectResponse(quote(path, safe="/?=&:#"), 303)
 
 
-Handler = Callable[[Request], Awaitable[Response]]
+class _NumberConvertor(IntegerConvertor):
+    """The numbers in addresses such as ``/games/{game:number}``: those that `int` and a database can take."""
+
+    regex = "[0-9]{1,15}"
+
+
+register_url_convertor("number", _NumberConvertor())

@@ -58,6 +58,8 @@ class RemoteLeague:
         self.gate = gate
         self.nursery = nursery
         self.fingerprint = fingerprint
+        self.port: int | None = None
+        """Where PCs find it; None: at the gate itself."""
         self.allowed: list[AllowedHelper] = []
         self.told: list[str] = []
         """What the PCs of this process have told their people."""
@@ -76,7 +78,7 @@ class RemoteLeague:
 
     def address(self, code: HelperCode) -> LeagueAddress:
         """Where a PC with this code finds the league."""
-        return LeagueAddress(LOOPBACK, self.gate.port, code)
+        return LeagueAddress(LOOPBACK, self.port or self.gate.port, code)
 
     def new_helper(self, code: HelperCode, sandbox: Sandbox | None = None, places: int = 2) -> Helper:
         """Return a PC that runs in this process."""

@@ -18,12 +18,12 @@ from spielleiter.league.arena_messages import ArenaReady, GamePlayed
 from spielleiter.league.check_messages import Checked, FindNeeds, StartCheck, StartUnpacking, Unpacked
 from spielleiter.league.checks import NotCheckedError
 from spielleiter.league.database import Database
-from spielleiter.league.director import SHORT_ATTEMPTS, Director, pause_if_faulty
+from spielleiter.league.director import ROUTINE_INTERVAL, SHORT_ATTEMPTS, Director, pause_if_faulty
 from spielleiter.league.errors import LeagueDiskError, LeagueFileError
 from spielleiter.league.gate_client import ConnectedHelper, PairLostError, RemoteProgram
 from spielleiter.league.gate_messages import AllowedHelper
 from spielleiter.league.helpers import add_helper, list_helpers, revoke_helper
-from spielleiter.league.model import Fault, PlayedGame, Version
+from spielleiter.league.model import Fault, FinalKind, PlayedGame, Version
 from spielleiter.league.package_needs import Machine, PackageNeeds, package_needs
 from spielleiter.league.settings import Anchor, change_settings, load_settings
 from spielleiter.match.plan import Entrant, ProgramTimeouts
@@ -129,6 +129,8 @@ class Planted:
         self.bugs: list[BaseException] = []
         self.unpacked: list[StartUnpacking] = []
         self.failed_unpackings = 0
+        self.unread: dict[str, list[NotCheckedError]] = {}
+        """By SHA-256: why what the package needs is not found, one after the other."""
         self.package = make_package(folder / "player.zip").read_bytes()
         self._packages = 0
 
@@ -153,10 +155,10 @@ class Planted:
         return Unpacked(f"{start.folder}/start.sh", "")
 
     async def find_needs(self, start: FindNeeds) -> PackageNeeds:
+        if failures := self.unread.get(Path(start.path).stem):
+            await trio.sleep(10)
+            raise failures.pop(0)
         await trio.sleep(1)
-        if self.failed_unpackings:
-            self.failed_unpackings -= 1
-            raise NotCheckedError("no memory", is_machines_fault=True)
         return package_needs(Path(start.path), start.main)
 
     @asynccontextmanager
@@ -579,6 +581,24 @@ async def test_pc_plays_while_a_pair_waits_for_this_machine(
     assert {each.machine1 for each in planted.league(games.list_games)} == {"pc-1"}
 
 
+@pytest.mark.parametrize("is_machines_fault", [False, True])
+async def test_package_whose_needs_are_not_found_keeps_no_pc_from_others(
+    planted: Planted, mock_clock: MockClock, gate: PlantedGate, is_machines_fault: bool
+) -> None:
+    hostile, other, _ = helped(planted, "A", "B", "C")
+    assert hostile.sha256 is not None
+    failures = planted.unread[hostile.sha256] = [
+        NotCheckedError("no result", is_machines_fault=is_machines_fault) for _ in range(100)
+    ]
+    planted.league.open_pair(hostile, other)
+    async with planted.directed():
+        await trio.sleep(3 * ROUTINE_INTERVAL)
+    found = planted.league(games.list_games, limit=1_000)
+    assert len(found) > 20
+    assert hostile.team_id not in {team for each in found for team in (each.team1, each.team2)}
+    assert len(failures) < 99 if is_machines_fault else len(failures) == 99
+
+
 async def test_revoked_machine_may_help_no_more(planted: Planted, mock_clock: MockClock, gate: PlantedGate) -> None:
     helped(planted, "A", "B")
     async with planted.directed() as director:
@@ -684,7 +704,7 @@ async def test_league_freezes_at_its_date_and_plays_on(planted: Planted, mock_cl
 
 
 @pytest.mark.parametrize("kind", ["round-robin", "swiss", "knock-out"])
-async def test_final_is_played_to_its_end(planted: Planted, mock_clock: MockClock, kind: stages.FinalKind) -> None:
+async def test_final_is_played_to_its_end(planted: Planted, mock_clock: MockClock, kind: FinalKind) -> None:
     planted.add("A", "B", "C", "D")
     planted.league(stages.begin_final, kind, 1, NOON)
     planted.arena.outcome = lambda _pair, number: game(number, 0, offender=1)

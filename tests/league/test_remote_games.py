@@ -5,6 +5,8 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -18,7 +20,7 @@ from spielleiter.programs.sandbox.containers import ENGINES
 from spielleiter.programs.sandbox.pythons import python_inside
 from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE
 from tests.contest.packages import Planted
-from tests.league.remote_league import RemoteLeague, open_remote_league, play_pair
+from tests.league.remote_league import LOOPBACK, RemoteLeague, open_remote_league, play_pair
 from tests.programs.sandbox.sandboxes import KINDS, make_sandbox
 
 pytestmark = pytest.mark.slow  # real processes and games
@@ -62,10 +64,17 @@ async def test_a_program_that_is_played_here_meets_one_that_runs_on_a_pc(tmp_pat
     assert [each.verdict for each in records] == [Verdict.REGULAR], records
 
 
-async def test_a_program_that_lacks_something_on_a_pc_loses_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "script",
+    [
+        'set -e; /nowhere/java -jar bot.jar "$@"',
+        "printf '/nowhere/java: not found' >&2; sleep 0.2; echo >&2; exit 127",  # some shells write a line in pieces
+    ],
+)
+async def test_a_program_that_lacks_something_on_a_pc_loses_nothing(tmp_path: Path, script: str) -> None:
     async with open_remote_league(tmp_path) as league:
         await league.start_helper()
-        lacking = league.program("bot", Planted(script='set -e; /nowhere/java -jar bot.jar "$@"'))
+        lacking = league.program("bot", Planted(script=script))
         with pytest.raises(PairLostError, match="/nowhere/java"):
             async with league.gate.lease(1, [lacking, None]) as lease:
                 await play_pair(lease, tmp_path, games=1)
@@ -119,6 +128,40 @@ async def test_a_hostile_program_cannot_make_its_game_void(tmp_path: Path, attac
             [record] = await play_pair(lease, tmp_path, games=1)
     assert record.offender == 0, record
     assert record.winner == 1
+
+
+@asynccontextmanager
+async def open_slow_line(league: RemoteLeague, seconds: float) -> AsyncIterator[None]:
+    """Let PCs reach the gate over a relay that takes `seconds` for each 64 KiB that they send."""
+
+    async def copy(source: trio.SocketStream, target: trio.SocketStream, pause: float) -> None:
+        with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
+            while data := await source.receive_some(64 * 1024):
+                await trio.sleep(pause)
+                await target.send_all(data)
+            await target.send_eof()
+
+    async def relay(pc: trio.SocketStream) -> None:
+        async with await trio.open_tcp_stream(LOOPBACK, league.gate.port) as gate, trio.open_nursery() as nursery:
+            nursery.start_soon(copy, gate, pc, 0)
+            await copy(pc, gate, seconds)
+
+    [listener] = await trio.open_tcp_listeners(0, host=LOOPBACK)
+    league.port = listener.socket.getsockname()[1]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(trio.serve_listeners, relay, [listener])
+        yield
+        nursery.cancel_scope.cancel()
+
+
+async def test_a_program_that_writes_much_and_ends_is_judged_over_a_slow_line_too(tmp_path: Path) -> None:
+    ending = Planted(start="for _ in range(40): os.write(2, b'x' * 100_000)\nos._exit(3)")
+    async with open_remote_league(tmp_path) as league, open_slow_line(league, 0.01):
+        await league.start_helper()
+        async with league.gate.lease(1, [league.program("bot", ending), None]) as lease:
+            [record] = await play_pair(lease, tmp_path, games=1)
+    assert record.offender == 0, record
+    assert record.exit_codes[0] == 3
 
 
 async def play_until_lost(league: RemoteLeague, folder: Path) -> str:

@@ -161,7 +161,9 @@ async def test_a_persistent_player_plays_all_games_in_one_process_and_leaves_no_
     staying = f"{PYTHON} -m spielleiter play -s first --stay"
     records = await play_games(tmp_path, staying, f"{LIGHT} first", timeouts, 2)
     assert [record.verdict for record in records] == [Verdict.REGULAR] * 2
-    assert all(record.plies == 12 and min(record.cpu_seconds) > 0 for record in records)
+    assert [record.plies for record in records] == [12, 12]
+    # of the process that stays, only the start takes more than a clock tick for certain
+    assert min(*records[0].cpu_seconds, records[1].cpu_seconds[1]) > 0
     assert len([line for line in started if "--stay" in line]) == 1
     assert len(started) == 3
     assert ["room " in output for output in outputs] == [True] * 2

@@ -14,6 +14,7 @@ import errno
 import os
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,27 @@ async def test_the_return_code_and_the_outputs_are_recorded(script: str, code: i
     assert lines(runner.out) == ["one", "two", "three"]
     assert lines(runner.error)[0] == runner.tag
     assert all(0 <= float(line[:9]) < HANG_TIMEOUT for line in runner.out.read_text().splitlines())
+
+
+class Stall(trio.abc.Instrument):
+    """Lets each turn of the event loop take longer than a program has for its last outputs."""
+
+    def before_io_wait(self, timeout: float) -> None:
+        time.sleep(0.6)
+
+
+@pytest.mark.slow
+async def test_what_a_program_writes_before_its_end_is_kept_although_the_event_loop_stands_still(
+    runner: Runner,
+) -> None:
+    program = runner.program("echo one; echo two >&2; exit 3")
+    stall = Stall()
+    async with trio.open_nursery() as nursery:
+        trio.lowlevel.add_instrument(stall)
+        await nursery.start(program.run)
+        await program.gone.wait()
+        trio.lowlevel.remove_instrument(stall)
+    assert (lines(runner.out), lines(runner.error)) == (["one"], ["two"])
 
 
 BURNING = """

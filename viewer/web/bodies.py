@@ -15,7 +15,7 @@ import msgspec
 import trio
 from starlette.requests import Request
 
-from spielleiter.viewer.web.answers import JSON, WebError
+from spielleiter.viewer.web.answers import JSON, WebError, number_in
 from spielleiter.viewer.web.guard import client_share, may_take
 
 JSON_BYTES: Final = 16 * 1024
@@ -57,8 +57,7 @@ async def body_of(request: Request, most_bytes: int, seconds: float = BODY_TIMEO
 
     Raises WebError if it is too large, arrives too slowly, or if all bodies together are too large.
     """
-    announced = request.headers.get("content-length", "")
-    if announced.isdigit() and int(announced[:20]) > most_bytes:
+    if (number_in(request.headers.get("content-length", "")) or 0) > most_bytes:
         raise _too_large(most_bytes)
     budget: BodyBudget = request.app.state.bodies
     address = client_share(request)

@@ -18,6 +18,7 @@ import socket
 from collections import Counter
 from collections.abc import Callable, Iterable, MutableMapping
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import Request
@@ -131,12 +132,13 @@ class Guard:
 
         Any numeric address will do, since no name can be bound to another address then.
         """
-        # the name or address without its port and brackets
-        name = host[1:].partition("]")[0] if host.startswith("[") else host.partition(":")[0].rstrip(".")
-        name = name.lower()
-        if name in self._own_names:
-            return True
         try:
+            parts = urlsplit(f"//{host}")
+            name, _ = (parts.hostname or "").rstrip("."), parts.port  # which has to be a number
+            if parts.netloc != host or parts.username is not None:
+                return False
+            if name in self._own_names:
+                return True
             ipaddress.ip_address(name)
         except ValueError:
             return False

@@ -19,10 +19,10 @@ from spielleiter.league.games import list_pairs, missing_games
 from spielleiter.league.helper_code import new_secret, secret_hash
 from spielleiter.league.helpers import add_helper
 from spielleiter.league.log import LEAGUE, add_message
-from spielleiter.league.model import Fault, PairingResult, RatingOfDay, Role
+from spielleiter.league.model import Fault, FinalKind, PairingResult, RatingOfDay, Role
 from spielleiter.league.rating_history import save_ratings
 from spielleiter.league.settings import change_settings
-from spielleiter.league.stages import FinalKind, begin_final, continue_final, freeze
+from spielleiter.league.stages import begin_final, continue_final, freeze
 from spielleiter.league.static_pages import write_static_pages
 from spielleiter.league.teams import pause_team
 from spielleiter.league.versions import finish_check, list_versions, pause_version, withdraw_version
@@ -268,13 +268,13 @@ ODD_NAMES = [
 PAGES = {
     "/": [("teacher", "/"), ("team", "/")],
     "/games": [("team", "/games"), ("spectator", "/games?team=1"), ("team", "/games?team=40")],
-    "/games/{game:int}": [
+    "/games/{game:number}": [
         ("team", "/games/1"),
         ("team", "/games/2"),
         ("teacher", "/games/3"),
         ("spectator", "/games/4"),
     ],
-    "/teams/{team:int}": [
+    "/teams/{team:number}": [
         ("team", "/teams/1"),
         ("team", "/teams/2"),
         ("teacher", "/teams/1"),
@@ -284,7 +284,7 @@ PAGES = {
     "/beamer": [("teacher", "/beamer")],
     "/login": [("nobody", "/login")],
     "/upload": [("team", "/upload")],
-    "/versions/{version:int}": [("team", f"/versions/{number}") for number in (1, 40, 41, 42)],
+    "/versions/{version:number}": [("team", f"/versions/{number}") for number in (1, 40, 41, 42)],
     "/teacher": [("teacher", "/teacher")],
     "/teacher/teams": [("teacher", "/teacher/teams")],
     "/teacher/settings": [("teacher", "/teacher/settings")],
@@ -295,8 +295,8 @@ PAGES = {
 }
 """Who looks at each page, and where."""
 NO_PAGES = {
-    "/static", "/teacher/keep/file", "/games/{game:int}/stderr/{side:int}", "/api/changes",
-    "/api/versions/{version:int}", "/watch/{token}", "/language/{language}",
+    "/static", "/teacher/keep/file", "/games/{game:number}/stderr/{side:number}", "/api/changes",
+    "/api/versions/{version:number}", "/watch/{token}", "/language/{language}",
 }  # fmt: skip
 ELSEWHERE = {"/setup"}
 """Another test looks at it."""
@@ -415,6 +415,41 @@ def test_what_forms_lead_to_can_be_read_by_everybody(full: ServedLeague, enter: 
         team.open(address)
         look(team, f"refused-{address}")
     assert newcomer.open("teams/2").get_by_role("button", name="Herausfordern").count() == 0
+
+
+ROWS_IN_SIGHT = """() => {
+    const scene = document.querySelector("#scene-table").getBoundingClientRect();
+    const boxes = [...document.querySelectorAll("#table tbody tr")].map((row) => row.getBoundingClientRect());
+    return boxes.flatMap((box, number) => (box.top >= scene.top - 1 && box.bottom <= scene.bottom + 1 ? [number] : []));
+}"""
+
+
+def test_the_big_screen_shows_forty_teams_at_once(full: ServedLeague, enter: Callable[[str], Visit]) -> None:
+    full.league.accept(40)
+    window = enter("teacher")
+    window.page.set_viewport_size({"width": 1920, "height": 1080})
+    window.page.clock.install()
+    page = window.open("beamer")
+    expect(page.locator("#table tbody tr")).to_have_count(40)
+    window.screenshot("league-beamer-forty")
+    assert page.evaluate(ROWS_IN_SIGHT) == list(range(40))
+    size = page.locator("#table tbody th").first.evaluate("(cell) => parseFloat(getComputedStyle(cell).fontSize)")
+    assert size > 1080 / 40  # for the last row of the class
+
+    # a screen that is too narrow for two columns shows the table part by part, before the next scene comes
+    page.set_viewport_size({"width": 1024, "height": 768})
+    page.get_by_role("button", name="Im Wechsel").click()
+    page.get_by_role("button", name="Im Wechsel").click()
+    seen = set(page.evaluate(ROWS_IN_SIGHT))
+    assert len(seen) < 40
+    while True:
+        page.clock.fast_forward(21_000)
+        if page.locator("#scene-table").is_hidden():
+            break
+        window.screenshot(f"league-beamer-forty-part-{len(seen)}")
+        seen |= set(page.evaluate(ROWS_IN_SIGHT))
+    assert seen == set(range(40))
+    assert page.evaluate("document.getAnimations().length") == 0
 
 
 @pytest.mark.parametrize("kind", ["round-robin", "swiss", "knock-out"])

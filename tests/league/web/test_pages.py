@@ -7,9 +7,9 @@ import json
 import random
 import re
 import zipfile
-from collections.abc import MutableMapping
+from collections.abc import Callable, MutableMapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 from urllib.parse import quote
 
 import pytest
@@ -17,17 +17,20 @@ import trio
 from starlette.routing import Route
 
 from spielleiter.league.accounts import new_setup_code
+from spielleiter.league.database import Database
 from spielleiter.league.games import list_games, list_pairs
 from spielleiter.league.helpers import list_helpers
-from spielleiter.league.log import all_log_entries
-from spielleiter.league.model import Fault, RatingOfDay, Version
+from spielleiter.league.log import Action, Details, all_log_entries
+from spielleiter.league.model import Fault, RatingOfDay, Stage, Version
 from spielleiter.league.rating_chart import rating_chart
 from spielleiter.league.rating_history import save_ratings
-from spielleiter.league.settings import change_settings, load_settings
+from spielleiter.league.settings import LeagueSettings, change_settings, load_settings
 from spielleiter.league.stages import continue_final
 from spielleiter.league.versions import finish_check, finish_full_check, get_version, list_versions
-from spielleiter.league.web.log_texts import ACTIONS
+from spielleiter.league.web.keeping import KeptFile
+from spielleiter.league.web.log_texts import ACTIONS, details_text, subject_text
 from spielleiter.league.web.public import losses_by_reason
+from spielleiter.league.words import Words
 from tests.league.leagues import NOON, League
 from tests.league.web.sites import PASSWORD, Pages, Visitor, pages_of
 from tests.viewer.web.pages import HOST, Answer, never, request_scope
@@ -449,17 +452,69 @@ async def test_the_log_says_in_words_who_changed_what(pages: Pages) -> None:
     await change(teacher, "teacher", "/teacher/control/final", kind="swiss", pairs="1")
     for path in ("/control/end", "/control/practice", f"/versions/{other.id}/remove"):
         await change(teacher, "teacher", f"/teacher{path}")
+    refused = pages.league.upload(grace)
+    pages.league(finish_check, refused.id, Fault("no-main-file", "start.sh. fehlt", "the script is missing"), NOON)
     await change(teacher, "teacher", "/teacher/password", old=PASSWORD, password="another password")
     await change(pages.visitor(), "teacher", "/login", password="another password")
 
-    entries = pages.league(all_log_entries)
-    assert {entry.action for entry in entries} <= set(ACTIONS), "the log has an action that nobody put into words"
+    raw = {*get_args(Action), *Details.__annotations__, "builtin:", "True", "None", "{", "team:", "no-main-file"}
+    for language in ("de", "en"):
+        await teacher.get(f"/language/{language}")
+        page = text_of(await teacher.get("/teacher/log")).partition("Genaueres" if language == "de" else "Details ")[2]
+        assert [
+            word for word in raw if re.search(rf"(?<!\w){re.escape(word)}(?!\w)", page) and word not in ENGLISH
+        ] == []
+        assert "sh. fehlt" in page or "script is missing" in page
     for route in pages.site.routes:
         if isinstance(route, Route) and "POST" in (route.methods or ()):
             pattern = re.sub(r"{.*?}", "[^/]+", route.path)
             # the first has been used, the second changes nothing, the others have tests of their own
             if route.path not in {"/setup", "/logout", "/api/upload", "/teacher/keep/{action}"}:
                 assert any(re.fullmatch(pattern, path) for path in tried), f"nobody has tried {route.path}"
+
+
+ENGLISH: Final = {"challenge", "kind", "reason", "size", "passed", "code", "to", "en", "de", "details"}
+"""Words that are names in the log and plain English, too."""
+
+
+def test_the_log_has_words_for_whatever_it_can_say() -> None:
+    assert set(get_args(Action)) == set(ACTIONS), "nobody has put an action into words"
+    german, english = Words("de"), Words("en")
+    values: dict[str, Sequence[Any]] = {
+        "to": ["a"], "reason": ["a"], "details": ["a"], "size": [1500], "sha256": ["0123456789abcdef" * 4],
+        "code": ["a"], "de": ["a"], "en": ["a"],
+    }  # fmt: skip
+    for key, kind in get_type_hints(Details).items():
+        is_choice = get_origin(kind) is Literal
+        for value in get_args(kind) if is_choice else values[key]:
+            for words in (german, english):
+                label, _, text = details_text({key: value}, words, {}).partition(": ")
+                assert label != key or (words is english and key in ENGLISH), f"nobody has named the detail {key}"
+                assert text or key in {"de", "en"}
+                assert not (is_choice and words is german and value in text), f"nobody has put {value} into words"
+    for stage in get_args(Stage):
+        assert subject_text("enter-stage", stage, german) != stage, f"nobody has put {stage} into words"
+
+
+async def test_the_log_shows_settings_as_the_page_of_settings_does(pages: Pages) -> None:
+    teacher = await pages.set_up()
+    page = (await teacher.get("/teacher/settings")).body.decode()
+    fields = dict.fromkeys(re.findall(r'<(?:input|select)[^>]* name="(\w+)"', page.partition("<main")[2]), "3")
+    del fields["form_token"]
+    fields |= {"name": "Liga 10c", "edition": "piranhas-2026", "language": "en", "freeze_at": "2027-06-01T18:00"}
+    fields |= {"soft_timeout": "1.25", "kept_replays": "1234567"}
+    assert (await teacher.post("/teacher/settings", fields)).status == 303
+    [entry] = [each for each in pages.league(all_log_entries) if each.action == "change-settings"]
+    changeable = {name for name in fields if name in LeagueSettings.__struct_fields__}
+    assert set(entry.details["to"]) == changeable, "the log leaves out a setting"
+    await teacher.get("/language/de")
+    log = text_of(await teacher.get("/teacher/log"))
+    for text in ("Spiel: Piranhas 2026", "Sprache: Englisch", "Ende der Übungszeit: 1.6.2027, 18:00",
+                 "(leer: wie im Wettbewerb): 1,25", "(leer: alle): 1.234.567", "help-league): an"):  # fmt: skip
+        assert text in log
+    assert [name for name in changeable if name in log] == []
+    await teacher.post("/teacher/settings", {**fields, "kept_replays": "", "freeze_at": ""})
+    assert "Ende der Übungszeit: leer" in text_of(await teacher.get("/teacher/log"))
 
 
 async def test_settings_are_checked_and_kept(pages: Pages) -> None:
@@ -523,16 +578,25 @@ async def test_the_code_of_a_pc_is_shown_once_and_can_be_revoked(pages: Pages) -
     assert "widerrufen" in text_of(await teacher.get("/teacher/helpers"))
 
 
+async def ignore(_frame: bytes) -> None: ...
+
+
 async def made_file(pages: Pages, teacher: Visitor, kind: str) -> Answer:
     """Have a file made, and return the download."""
     await teacher.get("/teacher")
     answer = await teacher.post(f"/teacher/keep/{kind}")
     assert answer.headers["location"] == "/teacher/keep"
+    file = await finished(pages)
+    assert file.name in text_of(await teacher.get("/teacher/keep"))
+    return await teacher.get("/teacher/keep/file")
+
+
+async def finished(pages: Pages) -> KeptFile:
+    """Return the file that is being made, when nothing more happens to it."""
     while (file := pages.site.keeping.file) is None or file.is_being_made:
         with trio.move_on_after(0.1):
             await pages.director.changed.newer_than(pages.director.changed.newest, ignore)
-    assert file.name in text_of(await teacher.get("/teacher/keep"))
-    return await teacher.get("/teacher/keep/file")
+    return file
 
 
 async def test_backup_and_export_are_downloads_that_leave_nothing_behind(pages: Pages) -> None:
@@ -549,6 +613,10 @@ async def test_backup_and_export_are_downloads_that_leave_nothing_behind(pages: 
         with zipfile.ZipFile(io.BytesIO(export.body)) as archive:
             assert {"table.csv", "games.jsonl", "pages/index.html"} <= set(archive.namelist())
         assert len(kept_folders(folder)) == 1
+        noted = [entry.action for entry in pages.league(all_log_entries) if "backup" in entry.action]
+        assert noted == ["keep-backup", "download-backup"]
+        log = text_of(await teacher.get("/teacher/log"))
+        assert all(words in log for words in ("Sicherung erzeugt", "Sicherung heruntergeladen", "Export erzeugt"))
         await teacher.get("/teacher/keep")
         await teacher.post("/teacher/keep/discard")
         assert (await teacher.get("/teacher/keep/file")).status == 404
@@ -572,11 +640,60 @@ async def test_the_page_says_how_far_a_file_is(pages: Pages) -> None:
     assert "Festplatte voll" in text_of(await teacher.get("/teacher/keep"))
 
 
+class BrokenDatabase(Database):
+    """The same database, which cannot be copied since somebody has made a mistake."""
+
+    def copy_to(self, path: Path, on_progress: Callable[[float], object] = float) -> None:
+        raise ZeroDivisionError
+
+
+async def test_a_bug_while_a_file_is_made_is_reported_and_the_site_goes_on(league: League) -> None:
+    database = BrokenDatabase(league.database.path)
+    try:
+        pages = pages_of(League(database))
+        teacher = await pages.set_up(["Ada"])
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(pages.site.keeping.run)
+            await teacher.get("/teacher")
+            await teacher.post("/teacher/keep/backup")
+            await finished(pages)
+            page = text_of(await teacher.get("/teacher/keep"))
+            assert "ZeroDivisionError" in page
+            assert "voll" not in page  # that would send the teacher the wrong way
+            assert [type(bug) for bug in pages.bugs] == [ZeroDivisionError]
+            assert kept_folders(database.path.parent) == []
+            export = await made_file(pages, teacher, "export")
+            assert export.status == 200
+            nursery.cancel_scope.cancel()
+    finally:
+        database.close()
+
+
+async def test_a_file_that_is_wanted_while_another_one_is_deleted_can_be_downloaded(pages: Pages) -> None:
+    teacher = await pages.set_up(["Ada"])
+    threads = trio.to_thread.current_default_thread_limiter()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pages.site.keeping.run)
+        await made_file(pages, teacher, "backup")
+        threads.total_tokens, usual = 1, threads.total_tokens
+        async with threads:  # nothing is deleted meanwhile
+            pages.site.keeping.want(None)
+            await trio.testing.wait_all_tasks_blocked()
+            pages.site.keeping.want(KeptFile("backup", "2027-01-31"))
+        threads.total_tokens = usual
+        await finished(pages)
+        await trio.testing.wait_all_tasks_blocked()
+        while threads.borrowed_tokens:  # whatever comes after that
+            await trio.sleep(0.01)
+            await trio.testing.wait_all_tasks_blocked()
+        assert (await teacher.get("/teacher/keep/file")).status == 200
+        made = [entry for entry in pages.league(all_log_entries) if entry.action == "keep-backup"]
+        assert len(made) == 2, "a finished file was deleted and made once more"
+        nursery.cancel_scope.cancel()
+
+
 def kept_folders(folder: Path) -> list[str]:
     return [path.name for path in folder.glob(".keep*")]
-
-
-async def ignore(_frame: bytes) -> None: ...
 
 
 async def test_a_spectator_comes_by_the_link_until_it_is_changed(pages: Pages) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from typing import Any, Final
+from urllib.parse import quote
 
 import pytest
 from starlette.routing import Mount, Route
@@ -17,8 +18,9 @@ from spielleiter.league.model import Fault, Version
 from spielleiter.league.settings import change_settings
 from spielleiter.league.versions import add_upload, finish_check, list_versions
 from tests.league.leagues import NOON, League
-from tests.league.web.sites import PASSWORD, Pages, Visitor, pages_of
+from tests.league.web.sites import BROWSER, PASSWORD, Pages, Visitor, pages_of
 from tests.viewer.replay_files import replay_of
+from tests.viewer.web.pages import HOST
 
 pytestmark = pytest.mark.slow
 
@@ -26,14 +28,14 @@ EVERYBODY: Final = ("nobody", "spectator", "team", "teacher")
 OPEN: Final = {"/login", "/setup", "/logout", "/watch/{token}", "/language/{language}"}
 """What everybody may ask for, since it says nothing about the league."""
 PUBLIC: Final = {
-    "/", "/games", "/games/{game:int}", "/teams/{team:int}", "/final", "/beamer", "/api/changes",
+    "/", "/games", "/games/{game:number}", "/teams/{team:number}", "/final", "/beamer", "/api/changes",
 }  # fmt: skip
 """What needs any session."""
 OF_TEAMS: Final = {
-    "/upload", "/versions/{version:int}/{action}", "/teams/{team:int}/challenge", "/team/helpers",
+    "/upload", "/versions/{version:number}/{action}", "/teams/{team:number}/challenge", "/team/helpers",
 }  # fmt: skip
-WITH_CODE: Final = {"/api/upload", "/api/versions/{version:int}"}
-SHARED: Final = {"/versions/{version:int}", "/games/{game:int}/stderr/{side:int}"}
+WITH_CODE: Final = {"/api/upload", "/api/versions/{version:number}"}
+SHARED: Final = {"/versions/{version:number}", "/games/{game:number}/stderr/{side:number}"}
 """For teams and the teacher."""
 
 
@@ -90,7 +92,7 @@ async def test_each_address_is_for_its_roles_only(pages: Pages) -> None:
     browsers = await visitors(pages)
     count = 0
     for method, pattern in all_routes(pages):
-        path = re.sub(r"\{\w+:int\}", "1", pattern).replace("{action}", "none").replace("{language}", "de")
+        path = re.sub(r"\{\w+:number\}", "1", pattern).replace("{action}", "none").replace("{language}", "de")
         for role, visitor in browsers.items():
             if role in allowed(pattern) or (pattern == "/api/changes" and role != "nobody"):
                 continue
@@ -286,6 +288,45 @@ async def test_guessing_codes_and_passwords_is_slow(pages: Pages, autojump_clock
     for number in range(20):
         assert (await pages.visitor().post("/login", {"password": f"guess number {number}"})).status == 403
     assert trio.current_time() - start > 20
+
+
+ODD_REFERERS: Final = ("http://[", "http://[::1", "http://[x]/", f"http://{HOST}:\xb2/", "\xff", "//", "")
+
+
+async def test_odd_addresses_and_headers_are_no_bug(pages: Pages) -> None:
+    browsers = await visitors(pages)
+    for role in ("nobody", "teacher"):
+        browser = browsers[role]
+        for referer in ODD_REFERERS:
+            assert (await browser.get("/there", referer=referer)).status == 404
+            assert (await browser.post("/logout", {"form_token": "x"}, referer=referer)).status in {303, 403}
+        for method, pattern in all_routes(pages):
+            for digits in ("9" * 19, "9" * 5000, "\u0661", "\xb2"):
+                path, count = re.subn(r"\{\w+:\w+\}", quote(digits), pattern)
+                if count:
+                    path = path.replace("{action}", "none")
+                    assert (await browser.request(method, path, BROWSER, b"")).status == 404, (method, path[:80])
+        for path in ("/games?team=", "/games?before=", "/teacher/log?before="):
+            for number in ("9" * 19, "9" * 5000, "\u0661", "\xb2", "-1", "1e3", "nan"):
+                assert (await browser.get(path + quote(number))).status < 500, (path, number[:20])
+    team = browsers["team"]
+    await team.get("/upload")
+    for length in ("\xb2", "\u0661".encode().decode("latin-1"), "9" * 5000):
+        headers = {"content-type": "application/octet-stream", "x-form-token": team.token, "content-length": length}
+        assert (await team.request("PUT", "/upload?name=x", headers, b"PK")).status < 500
+    assert pages.bugs == []
+
+
+async def test_settings_that_no_page_could_show_are_refused(pages: Pages) -> None:
+    teacher = await pages.set_up()
+    page = (await teacher.get("/teacher/settings")).body.decode()
+    form = dict(re.findall(r'<input type="text"[^>]* name="(\w+)" value="([^"]*)"', page)) | {"name": "Liga"}
+    for time in ("0001-01-01T00:00", "0002-01-01T00:00", "1969-12-31T00:00", "9999-12-31T23:59", "2027-13-01T00:00"):
+        assert (await teacher.post("/teacher/settings", {**form, "freeze_at": time})).status == 400, time
+    for number in ("9" * 5000, "nan", "inf", "1e999", "-1", "0x1"):
+        for name in ("uploads_per_hour", "soft_timeout", "kept_replays"):
+            assert (await teacher.post("/teacher/settings", {**form, name: number})).status == 400, (name, number)
+    assert pages.bugs == []
 
 
 async def test_large_and_odd_forms_are_refused(pages: Pages) -> None:

@@ -31,7 +31,11 @@ def basic(user_and_password: str) -> dict[str, str]:
 
 
 OWN = ("127.0.0.1", "127.0.0.1:13080", "localhost:1", "LOCALHOST", "localhost.", "[::1]:13080", "192.168.0.7:13080")
-FOREIGN = ("evil.example", "evil.example:13080", "localhost.evil.example", "", "127.0.0.1.nip.io")
+FOREIGN = (
+    "evil.example", "evil.example:13080", "localhost.evil.example", "", "127.0.0.1.nip.io",
+    # no host at all
+    "[::1", "[", "127.0.0.1:x", "127.0.0.1:99999", "localhost:\xb2", "localhost/x", "localhost?x", "evil@localhost",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("host", [*OWN, socket.gethostname(), *FOREIGN])

@@ -125,7 +125,7 @@ async def test_a_finished_game_can_still_be_shown_and_its_legal_moves() -> None:
         assert (legal["ply"], legal["canSkip"], bool(legal["moves"])) == (4, True, True)
         assert (await pages.get(f"/api/rooms/{room_id}/legal?ply={last}")).json["moves"] == []
         rows = [("", 400), ("?ply=-1", 400), ("?ply=x", 400), ("?ply=1.5", 400), ("?ply=%D9%A3", 400)]
-        for query, status in (*rows, ("?ply=12345678901", 400), (f"?ply={last + 1}", 404)):
+        for query, status in (*rows, ("?ply=1234567890123456", 400), (f"?ply={last + 1}", 404)):
             assert (await pages.get(f"/api/rooms/{room_id}/legal{query}")).status == status
         assert (await pages.get("/api/rooms/nowhere/legal?ply=0")).status == 404
 
