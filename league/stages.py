@@ -303,12 +303,14 @@ def _follow(
                 if repeats[*place, pair.label] <= MOST_REPEATS:
                     state.repeated.add(pair.id)
                     continue
-            _count(state, (first, second), played[pair.id])
     state.is_decided = True
     for each in _rounds_of(settings, len(seeds)):
         state.rounds.append(each)
         for encounter in each.encounters:
             _decide(state, settings, each.number, encounter, able, played)
+            for pair in state.pairs[each.number, encounter.pairing]:
+                if pair.id not in state.repeated:
+                    _count(state, (index_of[pair.first], index_of[pair.second]), played[pair.id])
             state.is_decided = state.is_decided and encounter.reason is not None
         if not state.is_decided and settings.final_kind != "round-robin":
             break

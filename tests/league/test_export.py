@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import Connection
 
 from spielleiter.league.accounts import new_spectator_link, set_password
+from spielleiter.league.backup import league_certificate
 from spielleiter.league.challenges import challenge_team
 from spielleiter.league.errors import LeagueFileError
 from spielleiter.league.export import INCOMPLETE, write_export, write_export_zip
@@ -73,10 +74,12 @@ def test_no_secret_and_no_upload_is_exported(league: League, tmp_path: Path) -> 
     league(set_password, "korrekt pferd batterie", NOON)
     link = league(new_spectator_link, NOON)
     league(add_helper, "PC 1", "f" * 64, NOON)
+    league_certificate(league.database)
     folder = tmp_path / "export"
     write_export(league.database, folder, TODAY)
     content = everything(folder)
-    for secret in (b"argon2", link.encode(), b"f" * 64, b"own words", b"package ", league.codes["Hasen"].encode()):
+    secrets = (b"PRIVATE KEY", b"argon2", b"f" * 64, b"own words", b"package ")
+    for secret in (*secrets, link.encode(), league.codes["Hasen"].encode()):
         assert secret not in content
 
 
