@@ -26,12 +26,17 @@ CHALLENGES: Final = (6, 8)
 """The pairs of challenges that are not void."""
 
 
+def write_old(folder: Path, change: str = "") -> None:
+    """Write the database to the folder, changed by a script."""
+    with contextlib.closing(sqlite3.connect(folder / FILE_NAME)) as connection:
+        connection.executescript(OLD.read_text(encoding="utf-8") + change)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+
+
 @pytest.fixture
 def old_league(tmp_path: Path) -> Iterator[League]:
     """The league, opened by this version."""
-    with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
-        connection.executescript(OLD.read_text(encoding="utf-8"))
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    write_old(tmp_path)
     with league_in(tmp_path) as league:
         yield league
 
@@ -45,6 +50,14 @@ def test_final_keeps_its_games_and_its_champion(old_league: League, stage: str) 
     assert final is not None
     assert final.champion == "T2"
     assert [(row.name, row.games, row.wins) for row in final.table] == [("T2", 3, 3), ("T1", 1, 0), ("T3", 2, 0)]
+
+
+def test_final_that_knew_its_first_pair_keeps_its_rules(tmp_path: Path) -> None:
+    """It began after games that do not count were played again, but before the league noted that."""
+    write_old(tmp_path, "UPDATE settings SET key = 'final_after', value = 12 WHERE key = 'final_begun_at';")
+    with league_in(tmp_path) as league:
+        settings = league(load_settings)
+    assert (settings.final_after, settings.final_fills_gaps) == (12, True)
 
 
 def test_next_final_plays_again_what_does_not_count(old_league: League) -> None:
@@ -70,6 +83,7 @@ def test_challenges_leave_the_table(old_league: League) -> None:
 
 def test_all_other_pairs_can_be_taken_out_of_the_table(old_league: League) -> None:
     """What the migration has counted is what the games count."""
+    old_league(change_settings, stage="final")  # results of one that has ended stay
     for pair in old_league(games.list_pairs):
         old_league(games.void_pair, pair.id, NOON)
     assert old_league(games.pairing_results) == []
