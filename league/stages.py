@@ -180,6 +180,8 @@ class Meeting(msgspec.Struct, frozen=True):
     is_done: bool
     pairs: tuple[int, ...] = ()
     """The ids of the pairs, as far as they were opened."""
+    decided_by: Reason | None = None
+    """Why it is done: the score alone does not say who has won, if it is even or somebody was absent."""
 
 
 class FinalRound(msgspec.Struct, frozen=True):
@@ -233,6 +235,7 @@ def bracket(db: Connection) -> Bracket | None:
                 None if encounter.winner is None else encounter.pairing.index(encounter.winner),
                 encounter.reason is not None,
                 tuple(pair.id for pair in state.pairs[each.number, encounter.pairing]),
+                encounter.reason,
             )
             for encounter in each.encounters
         ]

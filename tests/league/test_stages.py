@@ -12,6 +12,7 @@ from spielleiter.league.errors import RefusedError
 from spielleiter.league.model import FinalKind, Pair, PlayedGame, Version
 from spielleiter.league.settings import change_settings, load_settings
 from spielleiter.league.stages import Bracket
+from spielleiter.match.pairings import Reason
 from tests.league.leagues import NOON, League
 
 Play = Callable[[Pair], tuple[int | None, int | None]]
@@ -102,6 +103,7 @@ def test_even_meeting_of_a_knock_out_is_decided_by_play_offs(league: League) -> 
     assert final.champion == "T2"
     meeting = final.rounds[0].meetings[0]
     assert (meeting.score1, meeting.score2, meeting.winner) == (1.0, 1.0, 1)
+    assert meeting.decided_by is Reason.PLAY_OFF
     assert len(meeting.pairs) == 3
 
 
@@ -111,6 +113,7 @@ def test_knock_out_that_stays_even_goes_to_the_one_seeded_higher(league: League)
     final = play_final(league, lambda _pair: (None, None))
     assert final.champion == "T1"
     assert len(final.rounds[0].meetings[0].pairs) == 1 + stages.MOST_PLAY_OFFS
+    assert final.rounds[0].meetings[0].decided_by is Reason.SEEDING
 
 
 def test_who_is_removed_loses_and_the_final_goes_on(league: League) -> None:
