@@ -134,6 +134,7 @@ class Database:
             try:
                 with contextlib.closing(sqlite3.connect(path)) as target:
                     target.execute("PRAGMA synchronous = OFF")  # a copy that is not complete is thrown away
+                    target.execute("PRAGMA journal_mode = OFF")  # a full disk would leave the journal
                     source.backup(target, pages=_PAGES_AT_ONCE, progress=tell)
                     target.execute("PRAGMA journal_mode = DELETE")  # so that the copy is one file
             finally:

@@ -400,9 +400,62 @@ def test_disk_that_becomes_full_is_said_and_nothing_stays(league: League, tmp_pa
     write_backup(league.database, tmp_path / "backup.sqlite")
     new = tmp_path / "new"
     new.mkdir()
-    run = subprocess.run([sys.executable, "-P", "-c", FILL, str(tmp_path)], capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [sys.executable, "-P", "-c", FILL, str(tmp_path)], capture_output=True, text=True, check=False
+    )
     assert run.returncode == 0, run.stderr
     lines = run.stdout.splitlines()
     assert len(lines) == 4
     assert all(line.startswith(str(new)) and "is the disk full?" in line for line in lines)
     assert [each.name for each in new.iterdir()] == [".lock"]
+
+
+FILL_DISK = """
+import sys
+from pathlib import Path
+from spielleiter.league.backup import write_backup
+from spielleiter.league.database import open_database
+from spielleiter.league.errors import LeagueDiskError
+
+disk = Path(sys.argv[2])
+
+def fill(_share):
+    with (disk / "other").open("ab", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(1_000_000))
+        except OSError:
+            pass
+
+try:
+    write_backup(open_database(Path(sys.argv[1])), disk / "backup.sqlite", fill)
+except LeagueDiskError as error:
+    print(error)
+print(*(each.name for each in disk.iterdir()))
+"""
+"""Writes a backup to a disk that another program fills meanwhile."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has small disks for a single process")
+@pytest.mark.slow
+def test_disk_that_another_program_fills_keeps_nothing_of_a_backup(league: League, tmp_path: Path) -> None:
+    """SQLite takes this for something else than a file that may not grow."""
+    for number in range(2):
+        league.upload(league.add_team(f"T{number}"), content=bytes([number]) * 18_000_000)
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    own_mounts = ["unshare", "--map-root-user", "--mount"]
+    if subprocess.run([*own_mounts, "true"], capture_output=True, check=False).returncode:
+        pytest.skip("this machine lets nobody mount disks for a single process")
+    mount = 'mount -t tmpfs -o size=110m tmpfs "$4" && exec "$1" -P -c "$2" "$3" "$4"'
+    run = subprocess.run(
+        [*own_mounts, "sh", "-c", mount, "sh", sys.executable, FILL_DISK, str(league.database.path.parent), str(disk)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    said, left = run.stdout.splitlines()
+    assert said.startswith(f"{disk}: ")
+    assert "is the disk full?" in said
+    assert left == "other"
