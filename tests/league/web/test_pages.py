@@ -442,7 +442,7 @@ async def test_the_log_says_in_words_who_changed_what(pages: Pages) -> None:
         await change(teacher, "teacher", f"/teacher/helpers/{action}", helper="1")
     ada, grace = await pages.team("Ada"), pages.league.add_team("Grace")
     old, new, other = pages.league.accept(3), pages.league.accept(3), pages.league.accept(grace)
-    pages.league.play_pair(new, other, 0, 1)
+    pages.league.play_pair(old, other, 0, 1)
     for path in ("/team/helpers", f"/teams/{grace}/challenge", f"/versions/{old.id}/take-back",
                  f"/versions/{new.id}/discard"):  # fmt: skip
         await change(ada, "team:3", path)
@@ -532,6 +532,33 @@ async def test_settings_are_checked_and_kept(pages: Pages) -> None:
     assert not settings.runs_without_sandbox
     assert settings.freeze_at is not None
     assert (await teacher.post("/teacher/settings", {**form, "freeze_at": "soon"})).status == 400
+
+
+async def test_the_game_of_programs_that_are_there_stays(pages: Pages) -> None:
+    teacher = await pages.set_up(["Ada"])
+    page = (await teacher.get("/teacher/settings")).body.decode()
+    form = dict(re.findall(r'<input type="text"[^>]* name="(\w+)" value="([^"]*)"', page))
+    form |= {"name": "Liga 10c", "language": "de"}
+    version = pages.league.accept(1)
+    other = {**form, "edition": "piranhas-2026"}
+    refused = await teacher.post("/teacher/settings", other)
+    assert (refused.status, "zweite Liga" in text_of(refused)) == (400, True)
+    assert pages.league(load_settings).edition == "blokus-2027"
+    assert (await teacher.post("/teacher/settings", {**form, "edition": "blokus-2027"})).status == 303
+    await teacher.get("/teams/1")
+    await teacher.post(f"/teacher/versions/{version.id}/remove")
+    assert (await teacher.post("/teacher/settings", other)).status == 303
+
+
+async def test_the_table_marks_who_is_paused(pages: Pages) -> None:
+    teacher = await pages.set_up(["Ada"])
+    version = pages.league.accept(1)
+    assert "pausiert" not in text_of(await teacher.get("/"))
+    await teacher.post("/teacher/teams/1/pause")
+    assert "pausiert" in text_of(await teacher.get("/"))
+    await teacher.post("/teacher/teams/1/resume")
+    await teacher.post(f"/teacher/versions/{version.id}/pause")
+    assert "pausiert" in text_of(await teacher.get("/"))
 
 
 async def test_teams_are_renamed_paused_and_removed(pages: Pages) -> None:
