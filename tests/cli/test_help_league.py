@@ -107,7 +107,7 @@ async def test_a_pc_is_killed_and_another_start_of_it_plays_the_pair(tmp_path: P
 
 async def test_a_pc_that_vanishes_without_a_word_is_noticed(tmp_path: Path) -> None:
     async with (
-        open_remote_league(tmp_path) as league,
+        open_remote_league(tmp_path, max_stall=2.0) as league,
         helping(league, league.add_code(may_run_unconfined=True)) as process,
     ):
         reason = await lose(league, tmp_path, process, psutil.Process.suspend)

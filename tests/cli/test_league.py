@@ -204,6 +204,20 @@ def test_an_upload_whose_answer_is_lost_is_not_a_failure(tmp_path: Path) -> None
         assert [each.label for each in league(list_versions)] == ["Ada v1"]
 
 
+def test_an_upload_that_is_refused_before_it_has_arrived_says_why(tmp_path: Path) -> None:
+    package = tmp_path / "bot.zip"
+    package.write_bytes(bytes(40_000_000))
+    with league_in(tmp_path / "league") as league, served_league(league) as served:
+        league.add_team("Ada")
+        arguments = ["upload", str(package), "--league", served.url, "--code"]
+        large = run(*arguments, league.codes["Ada"])
+        assert large.exit_code == 1
+        assert "20 MB" in large.stderr
+        wrong = run(*arguments, "AAAA-AAAA-AAAA-AAAA")
+        assert wrong.exit_code == 1
+        assert "code is wrong" in wrong.stderr
+
+
 def test_a_league_that_is_not_there_is_said(tmp_path: Path) -> None:
     package = tmp_path / "bot.zip"
     package.write_bytes(b"PK")
