@@ -24,9 +24,10 @@ from spielleiter.league.certificate import open_certificate
 from spielleiter.league.database import FILE_NAME, open_database
 from spielleiter.league.errors import LeagueDiskError, LeagueFileError
 from spielleiter.league.export import write_export, write_export_zip
-from spielleiter.league.games import get_recording, list_games
+from spielleiter.league.games import get_recording, list_games, pairing_results
+from spielleiter.league.settings import load_settings
 from spielleiter.league.teams import list_teams
-from tests.league.leagues import NOON, League, league_in
+from tests.league.leagues import NOON, League, league_in, write_old_league
 
 
 def names_in(folder: Path) -> list[str]:
@@ -303,12 +304,11 @@ def test_restore_that_fails_at_any_step_leaves_the_league_as_it_was(tmp_path: Pa
     assert failed > 5
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
-@pytest.mark.slow
-def test_restore_that_is_killed_at_any_step_leaves_one_league_or_the_other(tmp_path: Path) -> None:
+def kill_at_every_step(folder: Path) -> None:
+    """Let processes restore a backup, each of which is killed one step later."""
     assert sys.platform != "win32"
-    backup, folder, fingerprint = two_leagues(tmp_path)
-    there = now = state_of(folder)
+    backup, league, fingerprint = two_leagues(folder)
+    there = now = state_of(league)
     assert there == (["Igel"], fingerprint)
     number = 0
     while now == there:
@@ -316,14 +316,37 @@ def test_restore_that_is_killed_at_any_step_leaves_one_league_or_the_other(tmp_p
         process = os.fork()
         if not process:
             with contextlib.suppress(BaseException):
-                restore_with_fault(backup, folder, number, lambda: os._exit(9))
+                restore_with_fault(backup, league, number, lambda: os._exit(9))
             os._exit(0)
         _, status = os.waitpid(process, 0)
-        now = state_of(folder)
+        now = state_of(league)
         assert now != there or os.waitstatus_to_exitcode(status) == 9
     assert now[0] == ["Hasen"]
     assert now[1] != fingerprint
     assert number > 5
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no fork")
+@pytest.mark.slow
+def test_restore_that_is_killed_at_any_step_leaves_one_league_or_the_other(tmp_path: Path) -> None:
+    script = f"import sys, pathlib, {__name__} as here; here.kill_at_every_step(pathlib.Path(sys.argv[1]))"
+    run = subprocess.run(  # a process without threads, which can be forked
+        [sys.executable, "-c", script, str(tmp_path)],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+
+
+def test_backup_of_an_earlier_version_gets_the_newest_tables(tmp_path: Path) -> None:
+    write_old_league(tmp_path / "backup.sqlite")
+    restore_backup(tmp_path / "backup.sqlite", tmp_path / "restored")
+    with league_in(tmp_path / "restored") as restored:
+        assert [team.name for team in restored(list_teams)] == ["T1", "T2", "T3"]
+        assert restored(load_settings).final_after == 13
+        assert [each.wins for each in restored(pairing_results)] == [5, 3, 6]
 
 
 def test_disk_without_room_is_said_before_anything_is_written(

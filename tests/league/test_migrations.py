@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -12,31 +10,18 @@ from typing import Final
 import pytest
 
 from spielleiter.league import games, stages
-from spielleiter.league.database import APPLICATION_ID, FILE_NAME
+from spielleiter.league.database import FILE_NAME
 from spielleiter.league.settings import change_settings, load_settings
-from tests.league.leagues import NOON, League, league_in
+from tests.league.leagues import NOON, League, league_in, write_old_league
 
-OLD: Final = Path(__file__).with_name("databases") / "0002.sql"
-"""Three teams that have met, three challenges, a round robin that T1 has won, and then a knock-out that T2 has won.
-
-A game of the last meeting does not count. Of the challenges, all won by who asked, the second and the third were
-repeated, the third and its repetition made void.
-"""
 CHALLENGES: Final = (6, 8)
 """The pairs of challenges that are not void."""
-
-
-def write_old(folder: Path, change: str = "") -> None:
-    """Write the database to the folder, changed by a script."""
-    with contextlib.closing(sqlite3.connect(folder / FILE_NAME)) as connection:
-        connection.executescript(OLD.read_text(encoding="utf-8") + change)
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
 @pytest.fixture
 def old_league(tmp_path: Path) -> Iterator[League]:
     """The league, opened by this version."""
-    write_old(tmp_path)
+    write_old_league(tmp_path / FILE_NAME)
     with league_in(tmp_path) as league:
         yield league
 
@@ -54,7 +39,8 @@ def test_final_keeps_its_games_and_its_champion(old_league: League, stage: str) 
 
 def test_final_that_knew_its_first_pair_keeps_its_rules(tmp_path: Path) -> None:
     """It began after games that do not count were played again, but before the league noted that."""
-    write_old(tmp_path, "UPDATE settings SET key = 'final_after', value = 12 WHERE key = 'final_begun_at';")
+    change = "UPDATE settings SET key = 'final_after', value = 12 WHERE key = 'final_begun_at'"
+    write_old_league(tmp_path / FILE_NAME, change)
     with league_in(tmp_path) as league:
         settings = league(load_settings)
     assert (settings.final_after, settings.final_fills_gaps) == (12, True)

@@ -7,7 +7,7 @@ import json
 import random
 import re
 import zipfile
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 from urllib.parse import quote
@@ -17,7 +17,7 @@ import trio
 from starlette.routing import Route
 
 from spielleiter.league.accounts import new_setup_code
-from spielleiter.league.database import Database
+from spielleiter.league.errors import LeagueDiskError
 from spielleiter.league.games import list_games, list_pairs
 from spielleiter.league.helpers import list_helpers
 from spielleiter.league.log import Action, Details, all_log_entries
@@ -32,7 +32,7 @@ from spielleiter.league.web.log_texts import ACTIONS, details_text, subject_text
 from spielleiter.league.web.public import losses_by_reason
 from spielleiter.league.words import Words
 from tests.league.leagues import NOON, League
-from tests.league.web.sites import PASSWORD, Pages, Visitor, pages_of
+from tests.league.web.sites import PASSWORD, Pages, Visitor, failing_database, pages_of
 from tests.viewer.web.pages import HOST, Answer, never, request_scope
 
 pytestmark = pytest.mark.slow
@@ -667,21 +667,14 @@ async def test_the_page_says_how_far_a_file_is(pages: Pages) -> None:
     assert "Festplatte voll" in text_of(await teacher.get("/teacher/keep"))
 
 
-class BrokenDatabase(Database):
-    """The same database, which cannot be copied since somebody has made a mistake."""
-
-    def copy_to(self, path: Path, on_progress: Callable[[float], object] = float) -> None:
-        raise ZeroDivisionError
-
-
 async def test_a_bug_while_a_file_is_made_is_reported_and_the_site_goes_on(league: League) -> None:
-    database = BrokenDatabase(league.database.path)
-    try:
+    with failing_database(league) as database:
         pages = pages_of(League(database))
         teacher = await pages.set_up(["Ada"])
         async with trio.open_nursery() as nursery:
             nursery.start_soon(pages.site.keeping.run)
             await teacher.get("/teacher")
+            database.fault = ZeroDivisionError()
             await teacher.post("/teacher/keep/backup")
             await finished(pages)
             page = text_of(await teacher.get("/teacher/keep"))
@@ -689,11 +682,12 @@ async def test_a_bug_while_a_file_is_made_is_reported_and_the_site_goes_on(leagu
             assert "voll" not in page  # that would send the teacher the wrong way
             assert [type(bug) for bug in pages.bugs] == [ZeroDivisionError]
             assert kept_folders(database.path.parent) == []
-            export = await made_file(pages, teacher, "export")
-            assert export.status == 200
+            database.fault = None
+            backup = await made_file(pages, teacher, "backup")
+            assert backup.status == 200
+            database.fault = LeagueDiskError("the disk is full")
+            assert (await teacher.get("/teacher/keep/file")).body == backup.body  # all the more
             nursery.cancel_scope.cancel()
-    finally:
-        database.close()
 
 
 async def test_a_file_that_is_wanted_while_another_one_is_deleted_can_be_downloaded(pages: Pages) -> None:
