@@ -62,7 +62,8 @@ def public_routes(visits: Visits) -> list[BaseRoute]:
         teams = await database.read(list_teams)
         playing = {row.team_id for row in rows}
         resting = [team for team in teams if team.id not in playing]
-        return visit.page("table", rows=rows, resting=resting, waiting=len(visit.director.queue))
+        paused = {team.id for team in teams if team.is_paused}
+        return visit.page("table", rows=rows, resting=resting, paused=paused, waiting=len(visit.director.queue))
 
     async def games(request: Request) -> Response:
         """The newest games, `?team=N` of one team, `?before=N` older ones."""

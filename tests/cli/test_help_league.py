@@ -22,9 +22,10 @@ from spielleiter.league.gate_client import PairLostError
 from spielleiter.league.helper_code import HelperCode, new_secret, secret_hash
 from spielleiter.league.helpers import add_helper, set_runs_without_sandbox
 from spielleiter.league.settings import change_settings
-from tests.cli.test_league import EDITION, PASSWORD, Browser, running, upload
+from tests.cli.test_league import EDITION, PASSWORD, Browser, upload
 from tests.contest.packages import Planted, make_package
 from tests.league.remote_league import LOOPBACK, RemoteLeague, open_remote_league, play_pair
+from tests.league.running import running
 from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = [
