@@ -157,7 +157,8 @@ def _back_up(folder: Path, path: Path) -> None:
 def _restore(folder: Path, path: Path) -> None:
     from spielleiter.league.backup import restore_backup
 
-    earlier = restore_backup(path, folder)
+    with showing_share(f"Restoring {path}") as show:
+        earlier = restore_backup(path, folder, show)
     print_line(f"{folder} holds the league of {path} now; start it with: spielleiter league {folder}")
     if earlier is not None:
         print_line(f"The one that was there before is {earlier}")
@@ -312,7 +313,7 @@ async def _run_parts(
     """Run all parts of the league until cancelled."""
     import trio
 
-    from spielleiter.league.certificate import open_certificate
+    from spielleiter.league.backup import league_certificate
     from spielleiter.league.director import Director, open_arena_client
     from spielleiter.league.gate_client import GateClient
     from spielleiter.league.web.site import LeagueSite
@@ -329,7 +330,7 @@ async def _run_parts(
     gate: GateClient | None = None
     fingerprint = b""
     if settings.uses_helpers:
-        certificate = await trio.to_thread.run_sync(open_certificate, folder)
+        certificate = await trio.to_thread.run_sync(league_certificate, database)
         fingerprint = certificate.fingerprint
         gate = GateClient(
             EVERYWHERE,

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import secrets
+import select
+import ssl
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
@@ -24,6 +27,7 @@ SECONDS_BETWEEN: Final = 1.0
 TIMEOUT: Final = 30.0
 """Seconds for an answer of the league."""
 _LONGEST_ANSWER: Final = 1_000_000
+_PORTION: Final = 256 * 1024
 _LONGEST_SILENCE: Final = 300.0
 """Seconds after which a league that does not answer is given up; it may be started again meanwhile."""
 _CREATED: Final = 201
@@ -130,6 +134,16 @@ def _error_text(status: int, answer: Any, language: str) -> str:
     return escaped(str(text)) if text else f"the league answered with status {status}; is this its address?"
 
 
+def _portions(connection: http.client.HTTPConnection, content: bytes) -> Iterator[bytes]:
+    """Yield the content, until the league answers, which it does at once if it does not take the upload."""
+    for start in range(0, len(content), _PORTION):
+        # below TLS there may be something to read that is no answer
+        can_look = connection.sock is not None and not isinstance(connection.sock, ssl.SSLSocket)
+        if can_look and select.select([connection.sock], [], [], 0)[0]:
+            return
+        yield content[start : start + _PORTION]
+
+
 class NoAnswer(Failure):
     """The league did not answer; `was_connected` says whether it was there at first."""
 
@@ -164,12 +178,16 @@ class _Service:
         headers = {"Authorization": f"Bearer {key.strip()}"}
         if content is not None:
             headers |= {"Content-Type": "application/octet-stream", "Idempotency-Key": attempt}
+            headers["Content-Length"] = str(len(content))
         connection = self._connect()
         was_connected = False
         try:
             connection.connect()
             was_connected = True
-            connection.request(method, self._prefix + path, content, headers)
+            body = None if content is None else _portions(connection, content)
+            # it may be refused before all of it is there; the answer says why
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+                connection.request(method, self._prefix + path, body, headers)
             response = connection.getresponse()
             data = response.read(_LONGEST_ANSWER)
         except (OSError, http.client.HTTPException, UnicodeError) as error:

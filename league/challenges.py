@@ -43,7 +43,9 @@ def challenge_team(db: Connection, by_team: int, team: int, now: float, *, seed:
             "This team has no version that plays; choose another one.",
         )
     challenges, pairs = schema.challenges, schema.pairs
-    mine = select(func.count()).where(challenges.c.by_team == by_team, challenges.c.created_at > now - DAY)
+    # what is dated later is of a clock that was fast
+    recent = (challenges.c.created_at > now - DAY) & (challenges.c.created_at <= now)
+    mine = select(func.count()).where(challenges.c.by_team == by_team, recent)
     if db.execute(mine).scalar_one() >= settings.challenges_per_day:
         raise RefusedError(
             "too-many-challenges",
@@ -54,14 +56,16 @@ def challenge_team(db: Connection, by_team: int, team: int, now: float, *, seed:
         (challenges.c.by_team == by_team) & (challenges.c.team == team),
         (challenges.c.by_team == team) & (challenges.c.team == by_team),
     )
+    first, second = playing[by_team], playing[team]
+    # a pair of versions that others have replaced is not played any more
+    is_theirs = pairs.c.first.in_((first.id, second.id)) & pairs.c.second.in_((first.id, second.id))
     waiting = select(challenges.c.id).join(pairs, pairs.c.id == challenges.c.pair_id)
-    if db.execute(waiting.where(is_same, pairs.c.state == "open")).first():
+    if db.execute(waiting.where(is_same, is_theirs, pairs.c.state == "open")).first():
         raise RefusedError(
             "open-challenge",
             "Zwischen euch wartet schon eine Herausforderung; sie wird als Nächstes gespielt.",
             "There is a challenge between you already; it is played next.",
         )
-    first, second = playing[by_team], playing[team]
     pair = open_pair(db, first.id, second.id, purpose="challenge", stage=settings.stage, seed=seed, now=now)
     statement = insert(challenges).values(by_team=by_team, team=team, created_at=now, pair_id=pair.id)
     key = db.execute(statement.returning(challenges.c.id)).scalar_one()

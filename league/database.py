@@ -83,16 +83,16 @@ class Database:
 
     def read_now(self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **options: P.kwargs) -> T:
         """The same as `read`, for code that is in a thread or a command."""
-        with self._errors(), self._engine.connect() as connection:
+        with file_errors(self.path), self._engine.connect() as connection:
             return function(connection, *args, **options)
 
     def write_now(self, function: Callable[Concatenate[Connection, P], T], *args: P.args, **options: P.kwargs) -> T:
         """The same as `write`, for code that is in a thread or a command."""
-        with self._errors(), self._engine.execution_options(changes=True).begin() as connection:
+        with file_errors(self.path), self._engine.execution_options(changes=True).begin() as connection:
             return function(connection, *args, **options)
 
-    def migrate(self) -> None:
-        """Bring the tables to the newest version. Raises LeagueFileError if they are of a newer one."""
+    def migrate(self, revision: str | None = None) -> None:
+        """Bring the tables to a revision, the newest by default. Raises LeagueFileError if it or theirs is unknown."""
         from alembic import command
         from alembic.config import Config
         from alembic.runtime.migration import MigrationContext
@@ -105,11 +105,12 @@ class Database:
 
         def upgrade(db: Connection) -> None:
             current = MigrationContext.configure(db).get_current_revision()
-            if current is not None and current not in {each.revision for each in script.walk_revisions()}:
+            wanted = revision or script.get_current_head()
+            if not {current, wanted} <= {None, *(each.revision for each in script.walk_revisions())}:
                 raise LeagueFileError(f"{self.path}: is of a newer version of spielleiter: install that one")
-            if current != script.get_current_head():
+            if current != wanted:
                 config.attributes["connection"] = db
-                command.upgrade(config, "head")
+                command.upgrade(config, wanted or "head")
             db.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
 
         self.write_now(upgrade)
@@ -123,7 +124,7 @@ class Database:
         def tell(_status: int, remaining: int, total: int) -> None:
             on_progress(1 - remaining / max(total, 1))
 
-        with self._errors(), self._engine.connect() as connection:
+        with file_errors(self.path), self._engine.connect() as connection, file_errors(path):
             source = connection.connection.driver_connection
             assert isinstance(source, sqlite3.Connection)
             connection.rollback()
@@ -133,6 +134,7 @@ class Database:
             try:
                 with contextlib.closing(sqlite3.connect(path)) as target:
                     target.execute("PRAGMA synchronous = OFF")  # a copy that is not complete is thrown away
+                    target.execute("PRAGMA journal_mode = OFF")  # a full disk would leave the journal
                     source.backup(target, pages=_PAGES_AT_ONCE, progress=tell)
                     target.execute("PRAGMA journal_mode = DELETE")  # so that the copy is one file
             finally:
@@ -142,28 +144,21 @@ class Database:
         """Close the file; the write-ahead log is merged into it."""
         self._engine.dispose()
 
-    @contextlib.contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except DBAPIError as error:
-            raised = self._own_error(error.orig)
-            if raised is None:
-                raise
-            raise raised from error
-        except sqlite3.Error as error:
-            raised = self._own_error(error)
-            if raised is None:
-                raise
-            raise raised from error
 
-    def _own_error(self, error: BaseException | None) -> LeagueDiskError | LeagueFileError | None:
-        code = getattr(error, "sqlite_errorcode", 0) & 0xFF  # without the detail in the upper bits
+@contextlib.contextmanager
+def file_errors(path: Path) -> Iterator[None]:
+    """Raise LeagueDiskError or LeagueFileError for the database in `path` where SQLite fails for such a reason."""
+    try:
+        yield
+    except (DBAPIError, sqlite3.Error) as error:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        code = getattr(cause, "sqlite_errorcode", 0) & 0xFF  # without the detail in the upper bits
         if code in _DISK_ERRORS:
-            return LeagueDiskError(
-                f"{self.path.parent}: cannot be written ({error}); is the disk full? Nothing of the change was kept"
-            )
-        return LeagueFileError(f"{self.path}: {_FILE_ERRORS[code]}") if code in _FILE_ERRORS else None
+            text = f"{path.parent}: cannot be written ({cause}); is the disk full? Nothing of the change was kept"
+            raise LeagueDiskError(text) from error
+        if code in _FILE_ERRORS:
+            raise LeagueFileError(f"{path}: {_FILE_ERRORS[code]}") from error
+        raise
 
 
 def open_database(folder: Path) -> Database:
@@ -176,7 +171,7 @@ def open_database(folder: Path) -> Database:
         folder.chmod(0o700)  # uploads and standard error are nobody else's business
     except OSError as error:
         raise LeagueDiskError(f"{folder}: {error.strerror or error}; choose another folder") from None
-    _require_own(folder / FILE_NAME)
+    require_own(folder / FILE_NAME)
     database = Database(folder / FILE_NAME)
     try:
         database.migrate()
@@ -186,12 +181,17 @@ def open_database(folder: Path) -> Database:
     return database
 
 
-def _require_own(path: Path) -> None:
+def uri_of(path: Path, *, is_immutable: bool = False) -> str:
+    """Return an address by which SQLite only reads a file; if `is_immutable`, without its log and its journal."""
+    return f"{path.absolute().as_uri()}?mode=ro&immutable={int(is_immutable)}"
+
+
+def require_own(path: Path, *, is_immutable: bool = False) -> None:
     """Raise LeagueFileError if there is a database of something else, without a change of it."""
     if not path.exists():
         return
     try:
-        with contextlib.closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        with contextlib.closing(sqlite3.connect(uri_of(path, is_immutable=is_immutable), uri=True)) as connection:
             is_empty = not connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
             is_own = connection.execute("PRAGMA application_id").fetchone()[0] == APPLICATION_ID
     except sqlite3.DatabaseError as error:

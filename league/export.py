@@ -20,6 +20,7 @@ from sqlalchemy import Connection, func, select
 
 from spielleiter.common.files import remove_tree
 from spielleiter.league import schema
+from spielleiter.league.backup import require_space
 from spielleiter.league.challenges import all_challenges
 from spielleiter.league.database import Database
 from spielleiter.league.errors import LeagueDiskError, LeagueFileError
@@ -46,6 +47,9 @@ _BETWEEN: Final = 500
 """Rows between two calls about the progress."""
 _SHARE_OF_FILES: Final = 0.8
 """The share of the files in the time for a ZIP of them."""
+
+_BYTES_OF_A_GAME: Final = 1000
+"""About the size of a game in all tables together."""
 
 Row = TypeVar("Row")
 
@@ -137,6 +141,8 @@ def _write_all(db: Connection, folder: Path, day: str, on_progress: Callable[[fl
     count = select(func.count())
     games = db.execute(count.select_from(schema.games)).scalar_one()
     recordings = db.execute(count.select_from(schema.recordings)).scalar_one()
+    replays = db.execute(select(func.sum(func.length(schema.recordings.c.replay)))).scalar_one() or 0
+    require_space(folder, replays + games * _BYTES_OF_A_GAME)
     progress = _Progress(games + recordings + 1, on_progress)
     _write_tables(db, folder, day, progress)
     _write_replays(db, folder / REPLAYS, progress)

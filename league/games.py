@@ -37,6 +37,7 @@ from spielleiter.league import log, schema
 from spielleiter.league.database import all_rows, columns_of, in_portions, one_row
 from spielleiter.league.errors import RefusedError
 from spielleiter.league.model import Game, Pair, PairingResult, PairState, PlayedGame, Purpose, Stage
+from spielleiter.league.settings import load_settings
 
 MOST_IN_LIST: Final = 500
 _MOST_PARAMETERS: Final = 500
@@ -123,8 +124,17 @@ def missing_games(db: Connection, pair_id: int) -> list[int]:
 
 
 def void_pair(db: Connection, pair_id: int, now: float, *, by: str = log.TEACHER) -> None:
-    """Let a pair count no more, neither the games that were played nor those that were not."""
+    """Let a pair count no more, neither the games that were played nor those that were not.
+
+    Raises RefusedError for a result of a final that has ended, in whose place nothing would be played.
+    """
     pair = get_pair(db, pair_id)
+    if pair.purpose == "final" and pair.state == "done" and load_settings(db).stage != "final":
+        raise RefusedError(
+            "wrong-stage",
+            "Dieses Finale ist vorbei, sein Ergebnis bleibt. Sie können das ganze Finale wiederholen.",
+            "This final is over, and its result stays. The whole final can be repeated.",
+        )
     if pair.state != "void":
         _void(db, pair)
         log.note(db, by, "void-pair", now, _title(db, pair))
@@ -139,8 +149,26 @@ def void_open_pairs(db: Connection, versions: Sequence[int] | ScalarSelect[int])
 
 
 def repeat_pair(db: Connection, pair_id: int, now: float) -> Pair:
-    """Void a pair and open another one in its place, with the same seed."""
+    """Void a pair and open another one in its place, with the same seed.
+
+    Raises RefusedError, and changes nothing, if the other one would not be played.
+    """
     old = get_pair(db, pair_id)
+    if load_settings(db).stage == "over":
+        raise RefusedError(
+            "wrong-stage",
+            "Die Liga ist beendet, und nichts wird mehr gespielt. Gehen Sie zuerst zurück in die Übungszeit.",
+            "The league has ended, and nothing is played any more. Go back to practice first.",
+        )
+    columns = schema.versions.c
+    sides = select(func.count()).where(columns.id.in_((old.first, old.second)), columns.is_active)
+    if db.execute(sides).scalar_one() < 2:
+        raise RefusedError(
+            "not-playing",
+            "Eine dieser beiden Versionen spielt nicht mehr, deshalb geht keine Wiederholung. Die Begegnung lässt sich "
+            "nur für ungültig erklären.",
+            "One of these two versions plays no more, so the pair cannot be repeated. It can only be declared void.",
+        )
     void_pair(db, pair_id, now)
     # in the final it takes the old one's place in its round, and a challenge still counts for nothing
     purpose: Purpose = "repeat" if old.purpose == "league" else old.purpose

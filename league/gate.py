@@ -33,6 +33,8 @@ from spielleiter.league.gate_messages import (
     MAX_CONNECTIONS_PER_RUN,
     MAX_HELLO,
     MAX_RUN_MESSAGE,
+    MAX_STALL,
+    PING_INTERVAL,
     PROTOCOL,
     Allow,
     AllowedHelper,
@@ -91,14 +93,8 @@ FAILURE_PAUSE: Final = 2.0
 """Seconds for which a peer that is not served keeps its place among them, so handshakes without end cost little."""
 JOIN_PAUSE: Final = 1.0
 """Seconds between two times that PCs with one code join."""
-PING_INTERVAL: Final = 0.25
 SILENCE_TIMEOUT: Final = 10.0
 """Seconds after which a PC that answers nothing is gone."""
-MAX_STALL: Final = 0.75
-"""Seconds for which a PC may let a question wait in a game that counts.
-
-A longer silence is noticed if it lasts for PING_INTERVAL more, which is half of the contest's time for a move together.
-"""
 CONNECT_TIMEOUT: Final = 10.0
 """Seconds for a PC to connect for a program that it was told to start."""
 SETTLE_TIMEOUT: Final = 20.0
@@ -258,11 +254,12 @@ class _Helper:
 class _Lease:
     """The programs that a PC runs for a pair of games."""
 
-    def __init__(self, message: OpenLease, helper: _Helper) -> None:
+    def __init__(self, message: OpenLease, helper: _Helper, max_stall: float) -> None:
         self.key = message.lease
         self.programs = message.programs
         self.helper = helper
         self.to_fetch = [each.sha256 for each in message.programs]
+        self._max_stall = max_stall
         self.fetches: set[trio.CancelScope] = set()
         """Those of the packages that are being sent."""
         self.runs: dict[int, _Run] = {}
@@ -282,7 +279,7 @@ class _Lease:
 
     def note_silence(self, seconds: float) -> None:
         """Note for how long the PC has not answered; a game that is being played may not count then."""
-        if seconds > MAX_STALL and (self.runs or self.begun):
+        if seconds > self._max_stall and (self.runs or self.begun):
             self.fail(f"{self.helper.allowed.name}: the connection was interrupted for {seconds:.1f} s")
 
 
@@ -338,6 +335,7 @@ class Gate:
         self._numbers = itertools.count(1)
         self._strangers: Counter[str] = Counter()
         self._next_joins: defaultdict[int, float] = defaultdict(lambda: -math.inf)
+        self._max_stall = MAX_STALL
 
     # -- what the league says ---------------------------------------------------------------------------------------
 
@@ -356,6 +354,7 @@ class Gate:
                 self._close_lease(lease)
 
     def _open(self, message: OpenGate) -> None:
+        self._max_stall = message.max_stall
         try:
             context = Certificate(Path(message.certificate), b"").server_context()
             sockets = listen(message.host, message.port, option="--helpers")
@@ -390,7 +389,7 @@ class Gate:
         if helper is None or helper.is_gone:
             self._tell(LeaseOpened(message.lease, "the PC is not there any more"))
             return
-        lease = _Lease(message, helper)
+        lease = _Lease(message, helper, self._max_stall)
         self._leases[lease.key] = helper.leases[lease.key] = lease
         helper.unanswered.add(lease.key)
         self._tickets |= {each.ticket: (lease, number) for number, each in enumerate(lease.programs)}

@@ -23,6 +23,7 @@ from spielleiter.common.errors import MatchError
 from spielleiter.league.certificate import Certificate
 from spielleiter.league.child_process import ChildProcess, own_module
 from spielleiter.league.gate_messages import (
+    MAX_STALL,
     SEAT_VARIABLE,
     Allow,
     AllowedHelper,
@@ -129,11 +130,17 @@ class GateClient:
     """The gate of a league.
 
     It listens at `host` and `port` with `certificate`. `on_change` is called when PCs come or go, or can do something
-    else than before.
+    else than before. `max_stall` is for how many seconds a PC may let a question wait in a game that counts.
     """
 
     def __init__(
-        self, host: str, port: int, certificate: Certificate, on_change: Callable[[], object] = lambda: None
+        self,
+        host: str,
+        port: int,
+        certificate: Certificate,
+        on_change: Callable[[], object] = lambda: None,
+        *,
+        max_stall: float = MAX_STALL,
     ) -> None:
         self.port = port
         """The port for PCs; once it is listening, the true one."""
@@ -141,7 +148,7 @@ class GateClient:
         """Why the gate cannot be used; empty if it can."""
         self.restarts = -1
         """How often the process was started again."""
-        self._open = OpenGate(host, port, str(certificate.path))
+        self._open = OpenGate(host, port, str(certificate.path), max_stall)
         self._on_change = on_change
         self._allowed: tuple[AllowedHelper, ...] = ()
         self._connected: dict[int, _Connected] = {}

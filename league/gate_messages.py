@@ -25,6 +25,13 @@ MAX_RUN_MESSAGE: Final = MAX_CHUNK + 1024
 MAX_CONNECTIONS: Final = 4
 """The most connections of one program at a time; it needs one."""
 MAX_CONNECTIONS_PER_RUN: Final = 64
+PING_INTERVAL: Final = 0.25
+"""Seconds between two questions to a PC whether it is still there."""
+MAX_STALL: Final = 0.75
+"""Seconds for which a PC may let a question wait in a game that counts.
+
+A longer silence is noticed if it lasts for PING_INTERVAL more, which is half of the contest's time for a move together.
+"""
 
 SEAT_VARIABLE: Final = "SPIELLEITER_LEAGUE_SEAT"
 """The variable that tells the process that stands for a program the gate's port on this machine and its ticket."""
@@ -71,6 +78,8 @@ class OpenGate(msgspec.Struct, frozen=True, tag=True):
     port: int
     certificate: str
     """The path of the file with certificate and key."""
+    max_stall: float = MAX_STALL
+    """Seconds for which a PC may let a question wait in a game that counts."""
 
 
 class Allow(msgspec.Struct, frozen=True, tag=True):

@@ -47,6 +47,7 @@ _PRIOR_PRECISION: Final = (_ELO / PRIOR_DEVIATION) ** 2
 _MARGIN: Final = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
 _LEAST_DISPERSION, _MOST_DISPERSION = 0.5, 2.0  # many draws lower it; 2: both games of a pair end alike
 _PRIOR_PAIRS: Final = 10  # pairs with _MOST_DISPERSION that are added, since a few results do not show how they vary
+_LEAST_FREEDOM: Final = 0.5
 _STEPS: Final = 100
 _PRECISION: Final = 0.01 / _ELO  # of the logarithm of a strength
 _LONGEST_STEP: Final = 2.0
@@ -199,14 +200,14 @@ class _Model:
             games * _variance(strengths[first] - strengths[second]) for first, second, _, games in self._results
         ]
         dispersion = self._dispersion(strengths)
-        # what the squared residuals of pairings exceed those of as many unrelated pairs of games
-        unknown = len(self._order)
+        # residuals are smaller than errors, since the strengths follow the results; how much smaller is not known while
+        # there are hardly more pairings than strengths
+        freedom = max(1 - len(self._order) / len(variances), _LEAST_FREEDOM) if variances else 1.0
+        # what the squared errors of pairings exceed those of as many unrelated pairs of games
         surplus = 0.0
-        if len(variances) > unknown:
-            freedom = 1 - unknown / len(variances)
-            for (first, second, points, games), variance in zip(self._results, variances, strict=True):
-                residual = points - games * logistic(strengths[first] - strengths[second])
-                surplus += residual * residual / freedom - dispersion * variance
+        for (first, second, points, games), variance in zip(self._results, variances, strict=True):
+            residual = points - games * logistic(strengths[first] - strengths[second])
+            surplus += residual * residual / freedom - dispersion * variance
         squares = sum(map(float.__mul__, variances, variances))
         spread = max(0.0, surplus / squares) if squares else 0.0
         self._weights = [1 / (dispersion + spread * variance) for variance in variances]

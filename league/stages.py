@@ -180,6 +180,8 @@ class Meeting(msgspec.Struct, frozen=True):
     is_done: bool
     pairs: tuple[int, ...] = ()
     """The ids of the pairs, as far as they were opened."""
+    decided_by: Reason | None = None
+    """Why it is done: the score alone does not say who has won, if it is even or somebody was absent."""
 
 
 class FinalRound(msgspec.Struct, frozen=True):
@@ -233,6 +235,7 @@ def bracket(db: Connection) -> Bracket | None:
                 None if encounter.winner is None else encounter.pairing.index(encounter.winner),
                 encounter.reason is not None,
                 tuple(pair.id for pair in state.pairs[each.number, encounter.pairing]),
+                encounter.reason,
             )
             for encounter in each.encounters
         ]
@@ -303,12 +306,14 @@ def _follow(
                 if repeats[*place, pair.label] <= MOST_REPEATS:
                     state.repeated.add(pair.id)
                     continue
-            _count(state, (first, second), played[pair.id])
     state.is_decided = True
     for each in _rounds_of(settings, len(seeds)):
         state.rounds.append(each)
         for encounter in each.encounters:
             _decide(state, settings, each.number, encounter, able, played)
+            for pair in state.pairs[each.number, encounter.pairing]:
+                if pair.id not in state.repeated:
+                    _count(state, (index_of[pair.first], index_of[pair.second]), played[pair.id])
             state.is_decided = state.is_decided and encounter.reason is not None
         if not state.is_decided and settings.final_kind != "round-robin":
             break

@@ -67,10 +67,11 @@ def _require_name(db: Connection, name: str, own: int | None = None) -> None:
             f"“{name[:LONGEST_NAME]}”: a name must have between 1 and {LONGEST_NAME} characters.",
         )
     if any(unicodedata.category(each) in _INVISIBLE for each in name):
+        visible = "".join(each for each in name if unicodedata.category(each) not in _INVISIBLE)
         raise RefusedError(
             "name-characters",
-            "Ein Name darf keine unsichtbaren Zeichen enthalten; tippen Sie ihn noch einmal.",
-            "A name must not contain invisible characters; type it again.",
+            f"„{visible}“: In diesem Namen steckt ein unsichtbares Zeichen; tippen Sie ihn noch einmal.",
+            f"“{visible}”: there is an invisible character in this name; type it again.",
         )
     folded = unicodedata.normalize("NFKC", name).casefold()
     for other, taken in db.execute(select(schema.teams.c.id, schema.teams.c.name)):

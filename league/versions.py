@@ -134,7 +134,9 @@ def _require_permission(db: Connection, team_id: int, settings: LeagueSettings, 
             f"Your team is paused{reason}; ask your teacher.",
         )
     recent = select(schema.versions.c.uploaded_at).where(
-        schema.versions.c.team_id == team_id, schema.versions.c.uploaded_at > now - HOUR
+        schema.versions.c.team_id == team_id,
+        schema.versions.c.uploaded_at > now - HOUR,
+        schema.versions.c.uploaded_at <= now,  # what is dated later is of a clock that was fast
     )
     times = sorted(db.execute(recent).scalars())
     if len(times) >= settings.uploads_per_hour:
@@ -277,8 +279,8 @@ def begin_check(db: Connection, version_id: int) -> bool:
 def finish_check(db: Connection, version_id: int, fault: Fault | None, now: float) -> Version:
     """Note what the short check has found: without a fault, the version becomes the active one of its team.
 
-    A version that was removed meanwhile, or whose team uploaded a newer one that is active, stays inactive. A refused
-    one keeps its fault and loses its package.
+    A version that was removed meanwhile, or whose team uploaded a newer one that is active, stays inactive; so does one
+    whose team already plays in a final. A refused one keeps its fault and loses its package.
     """
     version = get_version(db, version_id)
     if version.state not in {"waiting", "checking"}:
@@ -291,8 +293,9 @@ def finish_check(db: Connection, version_id: int, fault: Fault | None, now: floa
     _set(db, version_id, state="accepted", checked_at=now)
     log.note(db, log.LEAGUE, "accept-version", now, version.label)
     active = active_version(db, version.team_id)
-    # in a frozen league the newest upload that arrived in time still counts
-    if active is None or active.number < version.number:
+    # in a frozen league the newest upload that arrived in time still counts, until the final has begun with another one
+    is_seeded = load_settings(db).stage in {"final", "over"}
+    if active is None or (active.number < version.number and not is_seeded):
         _activate(db, version)
     return get_version(db, version_id)
 

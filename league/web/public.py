@@ -28,7 +28,6 @@ GAMES_ON_PAGE: Final = 50
 GAMES_OF_TEAM: Final = 20
 GAMES_FOR_REASONS: Final = 200
 """The number of the newest games of a team whose losses are counted by their reasons."""
-ROWS_ON_BEAMER: Final = 16
 OUTPUT_BYTES: Final = 16 * 1024
 """The most of a program's standard error that a page shows: the end of it, where a crash stands."""
 OUTPUT_LINES: Final = 200
@@ -63,7 +62,8 @@ def public_routes(visits: Visits) -> list[BaseRoute]:
         teams = await database.read(list_teams)
         playing = {row.team_id for row in rows}
         resting = [team for team in teams if team.id not in playing]
-        return visit.page("table", rows=rows, resting=resting, waiting=len(visit.director.queue))
+        paused = {team.id for team in teams if team.is_paused}
+        return visit.page("table", rows=rows, resting=resting, paused=paused, waiting=len(visit.director.queue))
 
     async def games(request: Request) -> Response:
         """The newest games, `?team=N` of one team, `?before=N` older ones."""
@@ -157,7 +157,11 @@ def public_routes(visits: Visits) -> list[BaseRoute]:
         visit = await visits.open(request, *EVERYBODY)
         final = await database.read(bracket) if visit.settings.stage in {"final", "over"} else None
         rows = [row for row in visit.director.standings.rows if row.team_id is not None]
-        return visit.page("beamer", rows=rows[:ROWS_ON_BEAMER], left=len(rows[ROWS_ON_BEAMER:]), final=final)
+        count = len(rows)
+        # one column as long as its rows are large there; beyond forty teams, the next forty are below these
+        in_column = count if count <= 16 else min(20, (count + 1) // 2)
+        columns = [rows[start : start + in_column] for start in range(0, count, in_column or 1)]
+        return visit.page("beamer", columns=columns, final=final)
 
     async def changes(request: Request) -> Response:
         """Server-sent events: `changed`, whenever a page may show something new."""

@@ -61,11 +61,18 @@ _STATUS: Final = {
 _STATUS_TEXTS: Final = {
     404: ("Diese Seite gibt es nicht.", "There is no such page."),
     405: ("Diese Anfrage ist hier nicht erlaubt.", "This request is not allowed here."),
-    500: ("Die Liga hat einen Fehler; ihr Fenster nennt ihn.", "The league has a bug; its window names it."),
+    500: (
+        "Die Liga hat einen Fehler; er steht in dem Fenster, in dem spielleiter läuft.",
+        "The league has a bug; the window in which spielleiter runs names it.",
+    ),
 }
 _DISK: Final = (
     "Auf diesem Rechner ist kein Platz mehr, oder die Festplatte streikt; sag es deiner Lehrerin oder deinem Lehrer.",
     "This machine has no space left, or its disk fails; tell your teacher.",
+)
+_TEACHERS_DISK: Final = (
+    "Die Festplatte mit dem Ordner der Liga ist voll oder streikt. Machen Sie Platz, und versuchen Sie es noch einmal.",
+    "The disk with the folder of the league is full, or it fails. Make space, and try once more.",
 )
 _WRONG_CODE: Final = (
     "Dieser Code stimmt nicht. Achte auf Tippfehler; ein neuer Code macht den alten ungültig.",
@@ -202,7 +209,8 @@ class LeagueSite:
 
         async def disk(request: Request, _error: LeagueDiskError) -> Response:
             # no bug, and it may be true of every request for hours; the director names it on the teacher's page
-            return await refuse(request, WebError(507, *_DISK))
+            texts = _TEACHERS_DISK if (await visits.open(request)).is_teacher else _DISK
+            return await refuse(request, WebError(507, *texts))
 
         async def admit_bug(request: Request, _error: Exception) -> Response:
             error = WebError(500, *_STATUS_TEXTS[500])

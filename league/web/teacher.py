@@ -34,7 +34,14 @@ from spielleiter.league.teams import (
     renew_code,
     resume_team,
 )
-from spielleiter.league.versions import active_versions, pause_version, remove_version, resume_version, set_anchors
+from spielleiter.league.versions import (
+    active_versions,
+    list_versions,
+    pause_version,
+    remove_version,
+    resume_version,
+    set_anchors,
+)
 from spielleiter.league.web.log_texts import FINAL_KINDS, action_text, details_text, subject_text
 from spielleiter.league.web.parts import Gate
 from spielleiter.league.web.visits import Visit, Visits, read_form, see_other
@@ -44,6 +51,7 @@ from spielleiter.viewer.web.answers import WebError, number_in
 from spielleiter.viewer.web.guard import client_address
 
 ENTRIES_ON_PAGE: Final = 100
+_IN_USE: Final = frozenset({"waiting", "checking", "accepted"})
 _NO_ADDRESS: Final = WebError(404, "Diese Adresse gibt es hier nicht.", "There is no such address here.")
 _WRONG_CODE: Final = (
     "Dieser Code ist falsch oder gilt nicht mehr. Der richtige steht in dem Fenster, in dem spielleiter läuft.",
@@ -449,6 +457,15 @@ def _change_settings(db: Connection, form: Mapping[str, str], now: float) -> Non
     values |= _league_of({"edition": old.edition or "", **form})
     values["language"] = "en" if form.get("language") == "en" else "de"
     values["freeze_at"] = _time_in(form.get("freeze_at", ""))
+    has_programs = any(each.team_id is not None and each.state in _IN_USE for each in list_versions(db))
+    if has_programs and values["game_type"] != old.game_type:
+        # none of the programs could play any more, and their ratings would be those of two games
+        raise RefusedError(
+            "other-game",
+            "Es sind schon Programme da, deshalb bleibt das Spiel. Legen Sie für ein anderes eine zweite Liga in einem "
+            "anderen Ordner an.",
+            "There are programs already, so the game stays. Make a second league in another folder for another game.",
+        )
     settings = change_settings(db, **values)
     if settings.edition != old.edition:
         _choose_anchors(db, settings, now)

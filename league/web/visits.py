@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 from urllib.parse import parse_qsl, quote, urlsplit
@@ -30,6 +31,7 @@ from spielleiter.league.accounts import (
     touch_session,
 )
 from spielleiter.league.database import Database
+from spielleiter.league.errors import LeagueDiskError
 from spielleiter.league.log import list_messages
 from spielleiter.league.model import Message, Role, Session
 from spielleiter.league.settings import LeagueSettings, load_settings
@@ -214,7 +216,8 @@ class Visits:
         given = request.cookies.get(self._cookie, "") if token is None else token
         session, settings, messages = await self.database.read(_load, given, now)
         if session is not None and must_touch(session, now):
-            await self.database.write(touch_session, given, now)
+            with suppress(LeagueDiskError):  # the pages can be read, and say what is wrong
+                await self.database.write(touch_session, given, now)
         language = self._language(request, settings)
         visit = Visit(request, session, settings, messages, Words(language), self.director, self._public_url, now)
         if roles:

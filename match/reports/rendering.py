@@ -23,8 +23,8 @@ from spielleiter.common.text import escaped
 if TYPE_CHECKING:
     import jinja2  # imported when the first report is rendered: most commands write none
 
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
-"""What makes a cell a formula; spreadsheets accept full-width signs as well."""
+_FORMULA: Final = re.compile(r"""(^|;)([ "]*)(?=[-=+@\t\r\n＝＋－＠])""")
+"""What makes a cell a formula. Spreadsheets accept full-width signs as well, and some begin a cell at a semicolon."""
 _MARKDOWN: Final = re.compile(r"([\\`*_\[\]|~$])")
 _PACKAGE: Final = Path(__file__).parents[2]
 
@@ -62,7 +62,7 @@ def escape_markdown(text: str) -> str:
 
 def escape_cell(text: str) -> str:
     """Escape a text for a cell of a CSV file; if a spreadsheet would take it for a formula, it gets an apostrophe."""
-    return f"'{escaped(text)}" if text.startswith(_FORMULA) else escaped(text)
+    return escaped(_FORMULA.sub(r"\1'\2", text))
 
 
 def render(template: str, **values: Any) -> str:

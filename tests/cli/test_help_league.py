@@ -22,9 +22,10 @@ from spielleiter.league.gate_client import PairLostError
 from spielleiter.league.helper_code import HelperCode, new_secret, secret_hash
 from spielleiter.league.helpers import add_helper, set_runs_without_sandbox
 from spielleiter.league.settings import change_settings
-from tests.cli.test_league import EDITION, PASSWORD, Browser, running, upload
+from tests.cli.test_league import EDITION, PASSWORD, Browser, upload
 from tests.contest.packages import Planted, make_package
 from tests.league.remote_league import LOOPBACK, RemoteLeague, open_remote_league, play_pair
+from tests.league.running import running
 from tests.timeouts import HANG_TIMEOUT
 
 pytestmark = [
@@ -106,7 +107,7 @@ async def test_a_pc_is_killed_and_another_start_of_it_plays_the_pair(tmp_path: P
 
 async def test_a_pc_that_vanishes_without_a_word_is_noticed(tmp_path: Path) -> None:
     async with (
-        open_remote_league(tmp_path) as league,
+        open_remote_league(tmp_path, max_stall=2.0) as league,
         helping(league, league.add_code(may_run_unconfined=True)) as process,
     ):
         reason = await lose(league, tmp_path, process, psutil.Process.suspend)

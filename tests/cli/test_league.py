@@ -6,17 +6,14 @@ import contextlib
 import http.client
 import json
 import re
-import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
-import psutil
 import pytest
 
 from spielleiter.league.database import open_database
@@ -26,10 +23,10 @@ from spielleiter.league.versions import list_versions
 from tests.cli.background import misuse, run
 from tests.contest.packages import make_package, write_package
 from tests.league.leagues import league_in
+from tests.league.running import COMMAND, RunningLeague, running
 from tests.league.web.served import served_league
 from tests.timeouts import HANG_TIMEOUT
 
-COMMAND = [sys.executable, "-P", "-m", "spielleiter"]
 EDITION = "blokus-2027"
 PASSWORD = "korrekt pferd batterie"
 
@@ -68,52 +65,6 @@ class Browser:
         if found := re.search(r'name="form_token" value="([^"]+)"', page):
             self._token = found[1]
         return page
-
-
-class RunningLeague:
-    """The command as a process."""
-
-    def __init__(self, folder: Path, port: int = 0) -> None:
-        arguments = ["league", str(folder), "--port", str(port), "--helpers-port", "0"]
-        pipe = subprocess.PIPE
-        self.process = subprocess.Popen([*COMMAND, *arguments], stdout=pipe, stderr=pipe, text=True)
-        self.url = self.line().partition(" ")[0]
-
-    def line(self) -> str:
-        """The next line that the command prints."""
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        assert line, self.process.communicate()[1]
-        return line
-
-    @property
-    def port(self) -> int:
-        return urlsplit(self.url).port or 0
-
-    def kill(self) -> None:
-        """End it as a power failure would, with all its processes."""
-        below = psutil.Process(self.process.pid).children(recursive=True)
-        self.process.kill()
-        for process in below:
-            with contextlib.suppress(psutil.NoSuchProcess):
-                process.kill()
-        psutil.wait_procs(below)
-        self.process.communicate()
-
-    def end(self) -> str:
-        """End it with Ctrl-C and return what it wrote to standard error."""
-        self.process.send_signal(signal.SIGINT)
-        return self.process.communicate()[1]
-
-
-@contextlib.contextmanager
-def running(folder: Path, port: int = 0) -> Iterator[RunningLeague]:
-    league = RunningLeague(folder, port)
-    try:
-        yield league
-    finally:
-        if league.process.poll() is None:
-            league.kill()
 
 
 def upload(league: RunningLeague, package: Path, code: str) -> subprocess.CompletedProcess[str]:
@@ -251,6 +202,20 @@ def test_an_upload_whose_answer_is_lost_is_not_a_failure(tmp_path: Path) -> None
         thread.join(HANG_TIMEOUT)
         assert done.exit_code == 0, done.stderr
         assert [each.label for each in league(list_versions)] == ["Ada v1"]
+
+
+def test_an_upload_that_is_refused_before_it_has_arrived_says_why(tmp_path: Path) -> None:
+    package = tmp_path / "bot.zip"
+    package.write_bytes(bytes(40_000_000))
+    with league_in(tmp_path / "league") as league, served_league(league) as served:
+        league.add_team("Ada")
+        arguments = ["upload", str(package), "--league", served.url, "--code"]
+        large = run(*arguments, league.codes["Ada"])
+        assert large.exit_code == 1
+        assert "20 MB" in large.stderr
+        wrong = run(*arguments, "AAAA-AAAA-AAAA-AAAA")
+        assert wrong.exit_code == 1
+        assert "code is wrong" in wrong.stderr
 
 
 def test_a_league_that_is_not_there_is_said(tmp_path: Path) -> None:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import sqlite3
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, Final, ParamSpec, TypeVar
 
 from sqlalchemy import Connection
 
-from spielleiter.league.database import Database, open_database
+from spielleiter.league.database import APPLICATION_ID, Database, open_database
 from spielleiter.league.games import open_pair, record_game
 from spielleiter.league.model import Pair, PlayedGame, Purpose, Version
 from spielleiter.league.teams import add_teams
@@ -75,7 +76,7 @@ class League:
         return pair
 
 
-@contextmanager
+@contextlib.contextmanager
 def league_in(folder: Path) -> Iterator[League]:
     """A new league in `folder`."""
     database = open_database(folder)
@@ -83,3 +84,18 @@ def league_in(folder: Path) -> Iterator[League]:
         yield League(database)
     finally:
         database.close()
+
+
+_OLD: Final = Path(__file__).with_name("databases") / "0002.sql"
+"""Three teams that have met, three challenges, a round robin that T1 has won, and then a knock-out that T2 has won.
+
+A game of the last meeting does not count. Of the challenges, all won by who asked, the second and the third were
+repeated, the third and its repetition made void.
+"""
+
+
+def write_old_league(path: Path, change: str = "") -> None:
+    """Write the database of a league of an earlier version, changed by a script."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        connection.executescript(_OLD.read_text(encoding="utf-8") + change)
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")

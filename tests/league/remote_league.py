@@ -129,11 +129,11 @@ class RemoteLeague:
 
 
 @asynccontextmanager
-async def open_remote_league(folder: Path) -> AsyncIterator[RemoteLeague]:
-    """Open a league in this folder, whose gate listens."""
+async def open_remote_league(folder: Path, *, max_stall: float = HANG_TIMEOUT) -> AsyncIterator[RemoteLeague]:
+    """Open a league in this folder, whose gate listens; the PCs of this process may be late, as it may be busy."""
     certificate = open_certificate(folder)
     changed = trio.lowlevel.ParkingLot()
-    gate = GateClient(LOOPBACK, 0, certificate, changed.unpark_all)
+    gate = GateClient(LOOPBACK, 0, certificate, changed.unpark_all, max_stall=max_stall)
     async with trio.open_nursery() as nursery:
         league = RemoteLeague(folder, gate, nursery, certificate.fingerprint)
         league.changed = changed

@@ -30,6 +30,18 @@ def test_a_challenge_opens_a_pair_of_the_active_versions(league: League) -> None
     assert league(list_challenges, hedgehogs) == [challenge]
 
 
+def test_a_challenge_that_a_new_version_has_overtaken_keeps_nobody_from_another_one(league: League) -> None:
+    mine, other = league.add_team("Hasen"), league.add_team("Igel")
+    league.accept(mine)
+    league.accept(other)
+    league(challenge_team, mine, other, NOON, seed=1)
+    newer = league.accept(other)
+    again = league(challenge_team, mine, other, NOON, seed=2)
+    pair = league(get_pair, again.pair_id)
+    assert newer.id in {pair.first, pair.second}
+    assert refusal(league, other, mine) == "open-challenge"
+
+
 def test_challenges_are_bounded(league: League) -> None:
     hares, hedgehogs = league.add_team("Hasen"), league.add_team("Igel")
     mine, theirs = league.accept(hares), league.accept(hedgehogs)
@@ -40,7 +52,10 @@ def test_challenges_are_bounded(league: League) -> None:
         league.play(pair, 1, 0)
         league.play(pair, 2, 0)
     assert refusal(league, hares, hedgehogs) == "too-many-challenges"
-    league(challenge_team, hares, hedgehogs, NOON + DAY, seed=1)
+    for now in (NOON + DAY, NOON - 60):  # the clock was fast and is right now
+        pair = league(get_pair, league(challenge_team, hares, hedgehogs, now, seed=1).pair_id)
+        league.play(pair, 1, 0)
+        league.play(pair, 2, 0)
     league(change_settings, stage="final")
     assert refusal(league, hedgehogs, hares) == "frozen"
     assert mine.id != theirs.id

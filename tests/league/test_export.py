@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 import zipfile
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
 from sqlalchemy import Connection
 
+from spielleiter.common.files import portable_name
 from spielleiter.league.accounts import new_spectator_link, set_password
+from spielleiter.league.backup import league_certificate
 from spielleiter.league.challenges import challenge_team
 from spielleiter.league.errors import LeagueFileError
 from spielleiter.league.export import INCOMPLETE, write_export, write_export_zip
@@ -22,6 +25,7 @@ from spielleiter.league.model import PlayedGame
 from spielleiter.league.settings import Anchor, change_settings
 from spielleiter.league.versions import set_anchors
 from tests.league.leagues import NOON, League
+from tests.viewer.replay_files import replay_of
 
 TODAY = "2027-01-15"
 
@@ -73,21 +77,46 @@ def test_no_secret_and_no_upload_is_exported(league: League, tmp_path: Path) -> 
     league(set_password, "korrekt pferd batterie", NOON)
     link = league(new_spectator_link, NOON)
     league(add_helper, "PC 1", "f" * 64, NOON)
+    league_certificate(league.database)
     folder = tmp_path / "export"
     write_export(league.database, folder, TODAY)
     content = everything(folder)
-    for secret in (b"argon2", link.encode(), b"f" * 64, b"own words", b"package ", league.codes["Hasen"].encode()):
+    secrets = (b"PRIVATE KEY", b"argon2", b"f" * 64, b"own words", b"package ")
+    for secret in (*secrets, link.encode(), league.codes["Hasen"].encode()):
         assert secret not in content
 
 
-def test_a_spreadsheet_takes_nothing_for_a_formula(league: League, tmp_path: Path) -> None:
-    team, other = league.add_team("=cmd|'/C calc'!A0"), league.add_team("Igel")
+@pytest.mark.parametrize(
+    "name", ["=cmd|'/C calc'!A0", "x;=1+1;y", 'x;"=1+1";y', "x,@SUM(1),y", "x;  -1+1", "＝HYPERLINK(1)"]
+)
+def test_a_spreadsheet_takes_nothing_for_a_formula(league: League, tmp_path: Path, name: str) -> None:
+    """Neither does one that separates cells by semicolons, as in Germany, and so sees other ones."""
+    team, other = league.add_team(name), league.add_team("Igel")
     pair = league.open_pair(league.accept(team), league.accept(other))
     league.play(pair, 1, 1, verdict="crash", offender=0, reason_en='=HYPERLINK("x")', reason_de="@SUM(1)")
     write_export(league.database, tmp_path / "export", TODAY)
     for path in (tmp_path / "export").glob("*.csv"):
-        for row in rows_of(path):
-            assert not any(cell.startswith(("=", "@")) for cell in row.values()), path
+        for line in path.read_text(encoding="utf-8-sig").splitlines():
+            for delimiter in ",;\t":
+                for cell in next(csv.reader([line], delimiter=delimiter)):
+                    assert not cell.strip(' "').startswith(("=", "@", "＝")), (path, line)
+                    assert not re.match(r"[+-](?!\d+(\.\d+)?$)", cell.strip(' "')), (path, line)
+
+
+def test_no_file_is_named_by_a_team(league: League, tmp_path: Path) -> None:
+    """So no name leads elsewhere, or is one that Windows keeps for itself."""
+    names = ["../../evil", "CON", "nul.zip", "a/b\\c:d", "<script>alert(1)</script>"]
+    versions = [league.accept(league.add_team(name)) for name in names]
+    for number, version in enumerate(versions[1:]):
+        league.play(league.open_pair(versions[number], version), 1, 0, replay=replay_of("blokus-2027", plies=2))
+    write_export_zip(league.database, tmp_path / "export.zip", TODAY)
+    with zipfile.ZipFile(tmp_path / "export.zip") as archive:
+        for path in map(PurePosixPath, archive.namelist()):
+            assert all(re.fullmatch(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?", part) for part in path.parts), path
+            assert all(portable_name(part) == part for part in path.parts), path
+        for name in archive.namelist():
+            if name.endswith(".html"):
+                assert b"<script>alert" not in archive.read(name)
 
 
 def test_a_folder_with_something_in_it_is_refused(league: League, tmp_path: Path) -> None:

@@ -27,6 +27,8 @@ from spielleiter.league.games import (
     void_pair,
 )
 from spielleiter.league.model import PairingResult, PlayedGame
+from spielleiter.league.settings import change_settings
+from spielleiter.league.versions import take_back
 from tests.league.leagues import NOON, League
 
 
@@ -88,6 +90,24 @@ def test_a_repeated_pair_of_the_final_takes_its_place(league: League) -> None:
     again = league(repeat_pair, pair.id, NOON)
     assert [each.id for each in league(list_pairs, purpose="final", round=2, state="open")] == [again.id]
     assert again.label == "Halbfinale"
+
+
+def test_a_pair_is_not_repeated_if_it_would_not_be_played(league: League) -> None:
+    first, second = league.accept(league.add_team("Hasen")), league.accept(league.add_team("Igel"))
+    pair = league.play_pair(first, second, 0, 1)
+    assert second.team_id is not None
+    league.accept(second.team_id)
+    with pytest.raises(RefusedError) as caught:
+        league(repeat_pair, pair.id, NOON)
+    assert caught.value.code == "not-playing"
+    league(take_back, second.team_id, second.id, NOON)
+    league(change_settings, stage="over")
+    with pytest.raises(RefusedError) as caught:
+        league(repeat_pair, pair.id, NOON)
+    assert caught.value.code == "wrong-stage"
+    assert [each.games for each in league(pairing_results)] == [2]
+    league(void_pair, pair.id, NOON)
+    assert league(pairing_results) == []
 
 
 Step = tuple[int, bool, int, int | None, bool]

@@ -427,7 +427,7 @@ async def test_a_package_that_was_changed_is_not_run(tmp_path: Path) -> None:
 
 
 async def test_a_flood_of_outputs_is_slowed_down_and_bounded(tmp_path: Path) -> None:
-    flood = [Connected(0), *[Written(b"x" * 60_000, is_error=True)] * 250, Exited(0)]
+    flood = [Connected(0), *[Written(b"x" * 60_000, is_error=True)] * 290, Exited(0)]
     async with (
         open_remote_league(tmp_path) as league,
         joined_stranger(league) as (liar, secret),

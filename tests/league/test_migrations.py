@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import random
-import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -12,16 +10,10 @@ from typing import Final
 import pytest
 
 from spielleiter.league import games, stages
-from spielleiter.league.database import APPLICATION_ID, FILE_NAME
+from spielleiter.league.database import FILE_NAME
 from spielleiter.league.settings import change_settings, load_settings
-from tests.league.leagues import NOON, League, league_in
+from tests.league.leagues import NOON, League, league_in, write_old_league
 
-OLD: Final = Path(__file__).with_name("databases") / "0002.sql"
-"""Three teams that have met, three challenges, a round robin that T1 has won, and then a knock-out that T2 has won.
-
-A game of the last meeting does not count. Of the challenges, all won by who asked, the second and the third were
-repeated, the third and its repetition made void.
-"""
 CHALLENGES: Final = (6, 8)
 """The pairs of challenges that are not void."""
 
@@ -29,9 +21,7 @@ CHALLENGES: Final = (6, 8)
 @pytest.fixture
 def old_league(tmp_path: Path) -> Iterator[League]:
     """The league, opened by this version."""
-    with contextlib.closing(sqlite3.connect(tmp_path / FILE_NAME)) as connection:
-        connection.executescript(OLD.read_text(encoding="utf-8"))
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    write_old_league(tmp_path / FILE_NAME)
     with league_in(tmp_path) as league:
         yield league
 
@@ -45,6 +35,15 @@ def test_final_keeps_its_games_and_its_champion(old_league: League, stage: str) 
     assert final is not None
     assert final.champion == "T2"
     assert [(row.name, row.games, row.wins) for row in final.table] == [("T2", 3, 3), ("T1", 1, 0), ("T3", 2, 0)]
+
+
+def test_final_that_knew_its_first_pair_keeps_its_rules(tmp_path: Path) -> None:
+    """It began after games that do not count were played again, but before the league noted that."""
+    change = "UPDATE settings SET key = 'final_after', value = 12 WHERE key = 'final_begun_at'"
+    write_old_league(tmp_path / FILE_NAME, change)
+    with league_in(tmp_path) as league:
+        settings = league(load_settings)
+    assert (settings.final_after, settings.final_fills_gaps) == (12, True)
 
 
 def test_next_final_plays_again_what_does_not_count(old_league: League) -> None:
@@ -70,6 +69,7 @@ def test_challenges_leave_the_table(old_league: League) -> None:
 
 def test_all_other_pairs_can_be_taken_out_of_the_table(old_league: League) -> None:
     """What the migration has counted is what the games count."""
+    old_league(change_settings, stage="final")  # results of one that has ended stay
     for pair in old_league(games.list_pairs):
         old_league(games.void_pair, pair.id, NOON)
     assert old_league(games.pairing_results) == []

@@ -143,6 +143,19 @@ def test_few_games_give_no_interval_of_thousands() -> None:
         assert rating.high - rating.low < 3.93 * PRIOR_DEVIATION
 
 
+def test_further_pairing_makes_intervals_no_wider() -> None:
+    """So it is, too, when there are hardly more pairings than programs, as at the beginning of an evening."""
+    chance = random.Random(6)
+    for _ in range(10):
+        results = [(1, 0, 0, 0, 0), (0, 0, 1, 0, 0), (0, 0, 0, 0, 1)]
+        pairings = [Pairing(number, number + 1, chance.choice(results)) for number in range(20)]  # 20 is the anchor
+        widths = []
+        for more in (0, 1, 5):
+            found = estimate_ratings([*pairings, *(Pairing(n, n + 10, results[1]) for n in range(more))], [], {20: 0.0})
+            widths.append(sum(found[version].high - found[version].low for version in range(20)))
+        assert widths == sorted(widths, reverse=True)
+
+
 def test_only_wanted_versions_get_intervals() -> None:
     ratings = estimate_ratings([Pairing(1, 2, (1, 0, 1, 0, 1))], [], {}, wanted=[2])
     assert ratings[1].low == ratings[1].high

@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 import pytest
 
-from spielleiter.league import games, stages, versions
+from spielleiter.league import games, stages, teams, versions
 from spielleiter.league.errors import RefusedError
 from spielleiter.league.model import FinalKind, Pair, PlayedGame, Version
 from spielleiter.league.settings import change_settings, load_settings
 from spielleiter.league.stages import Bracket
+from spielleiter.match.pairings import Reason
 from tests.league.leagues import NOON, League
 
 Play = Callable[[Pair], tuple[int | None, int | None]]
@@ -102,6 +103,7 @@ def test_even_meeting_of_a_knock_out_is_decided_by_play_offs(league: League) -> 
     assert final.champion == "T2"
     meeting = final.rounds[0].meetings[0]
     assert (meeting.score1, meeting.score2, meeting.winner) == (1.0, 1.0, 1)
+    assert meeting.decided_by is Reason.PLAY_OFF
     assert len(meeting.pairs) == 3
 
 
@@ -111,6 +113,7 @@ def test_knock_out_that_stays_even_goes_to_the_one_seeded_higher(league: League)
     final = play_final(league, lambda _pair: (None, None))
     assert final.champion == "T1"
     assert len(final.rounds[0].meetings[0].pairs) == 1 + stages.MOST_PLAY_OFFS
+    assert final.rounds[0].meetings[0].decided_by is Reason.SEEDING
 
 
 def test_who_is_removed_loses_and_the_final_goes_on(league: League) -> None:
@@ -198,6 +201,49 @@ def test_repeated_pair_of_a_final_replaces_the_first_one(league: League) -> None
     final = play_final(league)
     league(games.repeat_pair, final.rounds[0].meetings[0].pairs[0], NOON)
     assert play_final(league, lambda _pair: (1, 1)).champion == "T2"
+
+
+def test_final_that_was_ended_keeps_its_result(league: League) -> None:
+    league_of(league, 2)
+    league(stages.begin_final, "round-robin", 1, NOON)
+    final = play_final(league)
+    league(stages.end, NOON)
+    for change in (games.repeat_pair, games.void_pair):
+        with pytest.raises(RefusedError) as caught:
+            league(change, final.rounds[0].meetings[0].pairs[0], NOON)
+        assert caught.value.code == "wrong-stage"
+    assert league(stages.bracket) == final
+
+
+@pytest.mark.parametrize("kind", ["round-robin", "swiss", "knock-out"])
+def test_upload_that_is_checked_when_the_final_has_begun_takes_nobody_out_of_it(
+    league: League, kind: FinalKind
+) -> None:
+    best, *_ = league_of(league, 4)
+    assert best.team_id is not None
+    late = league.upload(best.team_id)
+    league(stages.freeze, NOON)
+    league(stages.begin_final, kind, 1, NOON)
+    play_final(league, most=1)
+    assert not league(versions.finish_check, late.id, None, NOON).is_active
+    assert play_final(league).champion == "T1"
+    league(stages.end, NOON)
+    league(stages.back_to_practice, NOON)
+    assert league(versions.take_back, best.team_id, late.id, NOON).is_active
+
+
+@pytest.mark.parametrize("kind", ["swiss", "knock-out"])
+def test_table_of_a_final_counts_what_its_rounds_show(league: League, kind: FinalKind) -> None:
+    best, *_ = league_of(league, 4)
+    assert best.team_id is not None
+    league(stages.begin_final, kind, 1, NOON)
+    league(teams.pause_team, best.team_id, "", NOON)
+    assert play_final(league).champion == "T2"
+    league(teams.resume_team, best.team_id, NOON)  # it plays its meetings after all, and others meet in the next round
+    final = play_final(league)
+    assert final.champion == "T1"
+    met = [each for number in final.rounds for each in number.meetings if each.second is not None]
+    assert sum(row.wins for row in final.table) == sum(each.score1 + each.score2 for each in met)
 
 
 def test_league_is_frozen_at_its_date(league: League) -> None:

@@ -49,6 +49,13 @@ def test_a_name_that_would_confuse_is_refused_and_no_team_is_made(league: League
     assert league(list_teams) == []
 
 
+def test_the_name_that_is_refused_can_be_found_in_a_long_list(league: League) -> None:
+    with pytest.raises(RefusedError) as caught:
+        league(add_teams, ["Berta", "\ufeffAn\u200bna", "Cäsar"], NOON)
+    assert "„Anna“" in caught.value.de
+    assert "“Anna”" in caught.value.en
+
+
 def test_a_team_is_renamed_but_not_to_the_name_of_another(league: League) -> None:
     first = league.add_team("Hasen")
     league.add_team("Igel")

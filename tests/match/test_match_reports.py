@@ -195,6 +195,8 @@ def test_nothing_becomes_a_formula_or_another_cell() -> None:
     for start in ("=", "+", "-", "@", "\t=", "\r=", "\n=", "＝", "－"):
         [row] = read_csv(render_csv([fault(1, 0, Verdict.CRASH, reason=f"{start}1+1")]))
         assert row["reason"] == f"'{escaped(start)}1+1"
+    [row] = read_csv(render_csv([fault(1, 0, Verdict.CRASH, reason='a; "=1+1";b; c')]))
+    assert row["reason"] == """a;' "=1+1";b; c"""
 
 
 # -- summary.md -------------------------------------------------------------------------------------------------------

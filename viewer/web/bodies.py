@@ -81,10 +81,11 @@ async def body_of(request: Request, most_bytes: int, seconds: float = BODY_TIMEO
 
 
 def _too_large(most_bytes: int) -> WebError:
+    most = f"{most_bytes // 1_000_000} MB" if most_bytes >= 1_000_000 else f"{most_bytes // 1000} kB"
     return WebError(
         413,
-        f"Diese Anfrage ist zu groß: höchstens {most_bytes} Bytes sind erlaubt.",
-        f"This request is too large: at most {most_bytes} bytes are allowed.",
+        f"Das ist zu groß: Höchstens {most} sind erlaubt.",
+        f"This is too large: at most {most} are allowed.",
     )
 
 

@@ -1,4 +1,5 @@
-// The big screen: shows its scenes in turn, or one of them.
+// The big screen: shows its scenes in turn, or one of them; what is higher than the screen, part by part. Nothing glides:
+// each change is a cut, so there is no motion that somebody could want to reduce.
 "use strict";
 
 (() => {
@@ -9,13 +10,20 @@
   let timer = null;
 
   function show(scene) {
+    scene.scrollTop = 0;
     for (const each of scenes) each.hidden = each !== scene;
     for (const button of document.querySelectorAll("[data-scene]")) {
       if (button.dataset.scene === scene.id) button.setAttribute("aria-current", "true");
       else button.removeAttribute("aria-current");
     }
     clearTimeout(timer);
-    if (isRotating && scenes.length > 1) timer = setTimeout(() => show(scenes[(scenes.indexOf(scene) + 1) % scenes.length]), seconds * 1000);
+    timer = setTimeout(() => goOn(scene), seconds * 1000);
+  }
+  function goOn(scene) {
+    const top = scene.scrollTop;
+    if (!scene.matches(":focus-within")) scene.scrollTop += scene.clientHeight * 0.9; // a row that was cut is whole then
+    if (scene.scrollTop > top + 1) timer = setTimeout(() => goOn(scene), seconds * 1000);
+    else show(isRotating ? scenes[(scenes.indexOf(scene) + 1) % scenes.length] : scene);
   }
   function setRotating(is) {
     isRotating = is;

@@ -54,10 +54,16 @@
     timer = setTimeout(load, Math.max(0, lastLoad + pause - performance.now()));
   }
   if (document.querySelector("[data-live]")) {
+    let wasLost = false;
     const connect = () => {
       const source = new EventSource("/api/changes");
       source.addEventListener("changed", schedule);
+      source.addEventListener("open", () => {
+        if (wasLost) schedule(); // nobody has told this page what has changed meanwhile
+        wasLost = false;
+      });
       source.addEventListener("error", () => {
+        wasLost = true;
         if (source.readyState === EventSource.CLOSED) setTimeout(connect, 10_000);
       });
       addEventListener("pagehide", () => source.close());

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 from spielleiter.client.client_errors import CannotConnectError
 from spielleiter.client.transport import Transport
 from spielleiter.league.accounts import new_setup_code
+from spielleiter.league.database import Database
 from spielleiter.league.games import pairing_results
 from spielleiter.league.model import PairingResult
 from spielleiter.league.standings import Standings, compute_standings
@@ -147,6 +150,34 @@ class Visitor:
         if found := _TOKEN.search(answer.body.decode("utf-8", "replace")):
             self.token = found[1] or found[2]
         return answer
+
+
+class FailingDatabase(Database):
+    """The same database, in which changes and copies fail while there is a `fault`."""
+
+    fault: Exception | None = None
+
+    async def write(self, function: Any, *args: Any, **options: Any) -> Any:
+        self._fail()
+        return await super().write(function, *args, **options)
+
+    def copy_to(self, path: Path, on_progress: Callable[[float], object] = float) -> None:
+        self._fail()
+        super().copy_to(path, on_progress)
+
+    def _fail(self) -> None:
+        if self.fault is not None:
+            raise self.fault
+
+
+@contextmanager
+def failing_database(league: League) -> Iterator[FailingDatabase]:
+    """Open the database of a league once more, so that it can fail."""
+    database = FailingDatabase(league.database.path)
+    try:
+        yield database
+    finally:
+        database.close()
 
 
 def pages_of(league: League, gate: Gate | None = None, now: Callable[[], float] | None = None, **more: Any) -> Pages:

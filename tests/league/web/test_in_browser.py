@@ -8,13 +8,14 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 from playwright.sync_api import Browser, Route, expect
 from starlette import routing
 
 from spielleiter.league.accounts import begin_session, new_setup_code
+from spielleiter.league.errors import LeagueDiskError
 from spielleiter.league.games import list_pairs, missing_games
 from spielleiter.league.helper_code import new_secret, secret_hash
 from spielleiter.league.helpers import add_helper
@@ -26,9 +27,11 @@ from spielleiter.league.stages import begin_final, continue_final, freeze
 from spielleiter.league.static_pages import write_static_pages
 from spielleiter.league.teams import pause_team
 from spielleiter.league.versions import finish_check, list_versions, pause_version, withdraw_version
+from spielleiter.league.web.keeping import KeptFile
+from spielleiter.league.web.visits import FORM_BYTES
 from tests.league.leagues import League
 from tests.league.web.served import ServedLeague, served_league
-from tests.league.web.sites import PASSWORD
+from tests.league.web.sites import PASSWORD, FailingDatabase, failing_database
 from tests.viewer.browser.browsers import SCREENSHOTS, Visit, started_browser
 from tests.viewer.replay_files import replay_of
 
@@ -45,8 +48,14 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def served(league: League) -> Iterator[ServedLeague]:
-    with served_league(league, now=time.time) as served:
+def database(league: League) -> Iterator[FailingDatabase]:
+    with failing_database(league) as database:
+        yield database
+
+
+@pytest.fixture
+def served(database: FailingDatabase) -> Iterator[ServedLeague]:
+    with served_league(League(database), now=time.time) as served:
         yield served
 
 
@@ -342,6 +351,61 @@ def full(served: ServedLeague) -> ServedLeague:
     return served
 
 
+FILES: Final = {
+    "none": None,
+    "working": KeptFile("backup", "2027-01-31", share=0.42),
+    "done": KeptFile("export", "2027-01-31", path=Path("export"), size=123_456_789),
+    "disk": KeptFile("export", "2027-01-31", problem="/home/x/liga: no space left on device; is the disk full?"),
+    "bug": KeptFile("backup", "2027-01-31", problem="ZeroDivisionError('division by zero')", is_bug=True),
+}
+"""The files that the teacher's page of backups can show."""
+REFUSALS: Final[dict[int, Exception | None]] = {
+    413: None,
+    500: ZeroDivisionError(),
+    507: LeagueDiskError("the disk is full"),
+}
+"""What fails for each status of a refused form; nothing for one that is too large."""
+
+
+def in_both_languages(window: Visit, full: ServedLeague, open_page: Callable[[], object], name: str) -> None:
+    """Look at a page in German and in English."""
+    for language in ("en", "de"):
+        window.page.goto(f"{full.url}/language/{language}")
+        open_page()
+        assert window.page.locator("html").get_attribute("lang") == language
+        look(window, f"{name}-{language}")
+
+
+@pytest.mark.parametrize("state", FILES)
+def test_each_state_of_a_backup_can_be_read_by_everybody(
+    full: ServedLeague, enter: Callable[[str], Visit], state: str
+) -> None:
+    teacher = enter("teacher")
+    full.pages.site.keeping.file = FILES[state]
+    in_both_languages(teacher, full, lambda: teacher.open("teacher/keep"), f"keep-{state}")
+
+
+@pytest.mark.parametrize("status", REFUSALS)
+def test_each_refusal_of_a_form_can_be_read_by_everybody(
+    full: ServedLeague, database: FailingDatabase, enter: Callable[[str], Visit], status: int
+) -> None:
+    teacher = enter("teacher")
+    teacher.expected_statuses.add(status)
+
+    def send() -> None:
+        page = teacher.open("teacher/teams")
+        page.locator("textarea").fill("x" * (FORM_BYTES if status == 413 else 1))
+        database.fault = REFUSALS[status]
+        page.locator("form", has=page.locator("textarea")).get_by_role("button").click()
+        expect(page.get_by_role("alert")).to_be_visible()
+        database.fault = None
+
+    in_both_languages(teacher, full, send, f"refused-{status}")
+    bugs = full.pages.bugs
+    assert {type(bug) for bug in bugs} == ({ZeroDivisionError} if status == 500 else set())
+    bugs.clear()
+
+
 @pytest.fixture
 def enter(full: ServedLeague, visit: Callable[..., Visit]) -> Callable[[str], Visit]:
     """A function that returns the browser of a role, which has logged in."""
@@ -415,6 +479,41 @@ def test_what_forms_lead_to_can_be_read_by_everybody(full: ServedLeague, enter: 
         team.open(address)
         look(team, f"refused-{address}")
     assert newcomer.open("teams/2").get_by_role("button", name="Herausfordern").count() == 0
+
+
+ROWS_IN_SIGHT = """() => {
+    const scene = document.querySelector("#scene-table").getBoundingClientRect();
+    const boxes = [...document.querySelectorAll("#table tbody tr")].map((row) => row.getBoundingClientRect());
+    return boxes.flatMap((box, number) => (box.top >= scene.top - 1 && box.bottom <= scene.bottom + 1 ? [number] : []));
+}"""
+
+
+def test_the_big_screen_shows_forty_teams_at_once(full: ServedLeague, enter: Callable[[str], Visit]) -> None:
+    full.league.accept(40)
+    window = enter("teacher")
+    window.page.set_viewport_size({"width": 1920, "height": 1080})
+    window.page.clock.install()
+    page = window.open("beamer")
+    expect(page.locator("#table tbody tr")).to_have_count(40)
+    window.screenshot("league-beamer-forty")
+    assert page.evaluate(ROWS_IN_SIGHT) == list(range(40))
+    size = page.locator("#table tbody th").first.evaluate("(cell) => parseFloat(getComputedStyle(cell).fontSize)")
+    assert size > 1080 / 40  # for the last row of the class
+
+    # a screen that is too narrow for two columns shows the table part by part, before the next scene comes
+    page.set_viewport_size({"width": 1024, "height": 768})
+    page.get_by_role("button", name="Im Wechsel").click()
+    page.get_by_role("button", name="Im Wechsel").click()
+    seen = set(page.evaluate(ROWS_IN_SIGHT))
+    assert len(seen) < 40
+    while True:
+        page.clock.fast_forward(21_000)
+        if page.locator("#scene-table").is_hidden():
+            break
+        window.screenshot(f"league-beamer-forty-part-{len(seen)}")
+        seen |= set(page.evaluate(ROWS_IN_SIGHT))
+    assert seen == set(range(40))
+    assert page.evaluate("document.getAnimations().length") == 0
 
 
 @pytest.mark.parametrize("kind", ["round-robin", "swiss", "knock-out"])

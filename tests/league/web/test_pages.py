@@ -7,7 +7,7 @@ import json
 import random
 import re
 import zipfile
-from collections.abc import Callable, MutableMapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 from urllib.parse import quote
@@ -17,7 +17,7 @@ import trio
 from starlette.routing import Route
 
 from spielleiter.league.accounts import new_setup_code
-from spielleiter.league.database import Database
+from spielleiter.league.errors import LeagueDiskError
 from spielleiter.league.games import list_games, list_pairs
 from spielleiter.league.helpers import list_helpers
 from spielleiter.league.log import Action, Details, all_log_entries
@@ -32,7 +32,7 @@ from spielleiter.league.web.log_texts import ACTIONS, details_text, subject_text
 from spielleiter.league.web.public import losses_by_reason
 from spielleiter.league.words import Words
 from tests.league.leagues import NOON, League
-from tests.league.web.sites import PASSWORD, Pages, Visitor, pages_of
+from tests.league.web.sites import PASSWORD, Pages, Visitor, failing_database, pages_of
 from tests.viewer.web.pages import HOST, Answer, never, request_scope
 
 pytestmark = pytest.mark.slow
@@ -442,7 +442,7 @@ async def test_the_log_says_in_words_who_changed_what(pages: Pages) -> None:
         await change(teacher, "teacher", f"/teacher/helpers/{action}", helper="1")
     ada, grace = await pages.team("Ada"), pages.league.add_team("Grace")
     old, new, other = pages.league.accept(3), pages.league.accept(3), pages.league.accept(grace)
-    pages.league.play_pair(new, other, 0, 1)
+    pages.league.play_pair(old, other, 0, 1)
     for path in ("/team/helpers", f"/teams/{grace}/challenge", f"/versions/{old.id}/take-back",
                  f"/versions/{new.id}/discard"):  # fmt: skip
         await change(ada, "team:3", path)
@@ -532,6 +532,33 @@ async def test_settings_are_checked_and_kept(pages: Pages) -> None:
     assert not settings.runs_without_sandbox
     assert settings.freeze_at is not None
     assert (await teacher.post("/teacher/settings", {**form, "freeze_at": "soon"})).status == 400
+
+
+async def test_the_game_of_programs_that_are_there_stays(pages: Pages) -> None:
+    teacher = await pages.set_up(["Ada"])
+    page = (await teacher.get("/teacher/settings")).body.decode()
+    form = dict(re.findall(r'<input type="text"[^>]* name="(\w+)" value="([^"]*)"', page))
+    form |= {"name": "Liga 10c", "language": "de"}
+    version = pages.league.accept(1)
+    other = {**form, "edition": "piranhas-2026"}
+    refused = await teacher.post("/teacher/settings", other)
+    assert (refused.status, "zweite Liga" in text_of(refused)) == (400, True)
+    assert pages.league(load_settings).edition == "blokus-2027"
+    assert (await teacher.post("/teacher/settings", {**form, "edition": "blokus-2027"})).status == 303
+    await teacher.get("/teams/1")
+    await teacher.post(f"/teacher/versions/{version.id}/remove")
+    assert (await teacher.post("/teacher/settings", other)).status == 303
+
+
+async def test_the_table_marks_who_is_paused(pages: Pages) -> None:
+    teacher = await pages.set_up(["Ada"])
+    version = pages.league.accept(1)
+    assert "pausiert" not in text_of(await teacher.get("/"))
+    await teacher.post("/teacher/teams/1/pause")
+    assert "pausiert" in text_of(await teacher.get("/"))
+    await teacher.post("/teacher/teams/1/resume")
+    await teacher.post(f"/teacher/versions/{version.id}/pause")
+    assert "pausiert" in text_of(await teacher.get("/"))
 
 
 async def test_teams_are_renamed_paused_and_removed(pages: Pages) -> None:
@@ -640,21 +667,14 @@ async def test_the_page_says_how_far_a_file_is(pages: Pages) -> None:
     assert "Festplatte voll" in text_of(await teacher.get("/teacher/keep"))
 
 
-class BrokenDatabase(Database):
-    """The same database, which cannot be copied since somebody has made a mistake."""
-
-    def copy_to(self, path: Path, on_progress: Callable[[float], object] = float) -> None:
-        raise ZeroDivisionError
-
-
 async def test_a_bug_while_a_file_is_made_is_reported_and_the_site_goes_on(league: League) -> None:
-    database = BrokenDatabase(league.database.path)
-    try:
+    with failing_database(league) as database:
         pages = pages_of(League(database))
         teacher = await pages.set_up(["Ada"])
         async with trio.open_nursery() as nursery:
             nursery.start_soon(pages.site.keeping.run)
             await teacher.get("/teacher")
+            database.fault = ZeroDivisionError()
             await teacher.post("/teacher/keep/backup")
             await finished(pages)
             page = text_of(await teacher.get("/teacher/keep"))
@@ -662,11 +682,12 @@ async def test_a_bug_while_a_file_is_made_is_reported_and_the_site_goes_on(leagu
             assert "voll" not in page  # that would send the teacher the wrong way
             assert [type(bug) for bug in pages.bugs] == [ZeroDivisionError]
             assert kept_folders(database.path.parent) == []
-            export = await made_file(pages, teacher, "export")
-            assert export.status == 200
+            database.fault = None
+            backup = await made_file(pages, teacher, "backup")
+            assert backup.status == 200
+            database.fault = LeagueDiskError("the disk is full")
+            assert (await teacher.get("/teacher/keep/file")).body == backup.body  # all the more
             nursery.cancel_scope.cancel()
-    finally:
-        database.close()
 
 
 async def test_a_file_that_is_wanted_while_another_one_is_deleted_can_be_downloaded(pages: Pages) -> None:

@@ -11,14 +11,13 @@ import pytest
 from starlette.routing import Mount, Route
 
 from spielleiter.league.accounts import new_spectator_link
-from spielleiter.league.database import Database
 from spielleiter.league.errors import LeagueDiskError
 from spielleiter.league.log import add_message
 from spielleiter.league.model import Fault, Version
 from spielleiter.league.settings import change_settings
 from spielleiter.league.versions import add_upload, finish_check, list_versions
 from tests.league.leagues import NOON, League
-from tests.league.web.sites import BROWSER, PASSWORD, Pages, Visitor, pages_of
+from tests.league.web.sites import BROWSER, PASSWORD, Pages, Visitor, failing_database, pages_of
 from tests.viewer.replay_files import replay_of
 from tests.viewer.web.pages import HOST
 
@@ -257,26 +256,24 @@ async def test_hostile_texts_are_shown_as_texts(pages: Pages) -> None:
     assert pages.bugs == []
 
 
-class FullDisk(Database):
-    """The same database, on a disk that has no room for an upload."""
-
-    async def write(self, function: Any, *args: Any, **options: Any) -> Any:
-        if function is add_upload:
-            raise LeagueDiskError("the disk is full")
-        return await super().write(function, *args, **options)
-
-
-async def test_full_disk_is_told_to_pupils_and_is_no_bug(league: League) -> None:
-    database = FullDisk(league.database.path)
-    try:
-        pages = pages_of(League(database))
-        await pages.set_up()
+async def test_full_disk_is_told_and_is_no_bug(league: League) -> None:
+    now = [NOON]
+    with failing_database(league) as database:
+        pages = pages_of(League(database), now=lambda: now[0])
+        teacher = await pages.set_up()
         team = await pages.team("Ada")
-        await team.get("/upload")
+        database.fault = LeagueDiskError("the disk is full")
+        now[0] += 1800.0  # sessions are noted as used now and then, which cannot be written either
+        for page in ("/", "/upload", "/teams/1"):
+            assert (await team.get(page)).status == 200
         answer = await team.upload(b"PK")
-    finally:
-        database.close()
-    assert (answer.status, "kein Platz" in answer.json["error"]["de"]) == (507, True)
+        assert (answer.status, "kein Platz" in answer.json["error"]["de"]) == (507, True)
+        refused = await team.post("/team/helpers", {"allow": "1"})
+        assert (refused.status, "kein Platz" in refused.body.decode()) == (507, True)
+        assert (await pages.visitor().post("/login", {"code": pages.league.codes["Ada"]})).status == 507
+        assert (await teacher.get("/teacher")).status == 200
+        told = await teacher.post("/teacher/control/pause")
+        assert (told.status, "Machen Sie Platz" in told.body.decode()) == (507, True)
     assert pages.bugs == []
 
 
