@@ -225,7 +225,12 @@ def waiting_versions(db: Connection) -> list[Version]:
 
 
 def versions_to_check_fully(db: Connection) -> list[Version]:
-    """Return the accepted versions whose full check has not begun: active ones first, then the newest."""
+    """Return the accepted versions whose full check has not begun: active ones first, then the newest.
+
+    There are none in a final, which no check may change any more.
+    """
+    if _is_final(db):
+        return []
     columns = schema.versions.c
     wanted = _VERSIONS.where(columns.state == "accepted", columns.full_check == "waiting", columns.team_id.is_not(None))
     return all_rows(db, Version, wanted.order_by(columns.is_active.desc(), columns.id.desc()))
@@ -250,6 +255,11 @@ _VERSIONS: Final = _query()
 
 
 # -- checks ---------------------------------------------------------------------------------------------------------
+
+
+def _is_final(db: Connection) -> bool:
+    """Whether there is a final with the versions that it began with."""
+    return load_settings(db).stage in {"final", "over"}
 
 
 def restart_checks(db: Connection) -> None:
@@ -294,8 +304,7 @@ def finish_check(db: Connection, version_id: int, fault: Fault | None, now: floa
     log.note(db, log.LEAGUE, "accept-version", now, version.label)
     active = active_version(db, version.team_id)
     # in a frozen league the newest upload that arrived in time still counts, until the final has begun with another one
-    is_seeded = load_settings(db).stage in {"final", "over"}
-    if active is None or (active.number < version.number and not is_seeded):
+    if active is None or (active.number < version.number and not _is_final(db)):
         _activate(db, version)
     return get_version(db, version_id)
 
@@ -308,9 +317,15 @@ def begin_full_check(db: Connection, version_id: int) -> None:
 def finish_full_check(
     db: Connection, version_id: int, outcome: FullCheck, report: Any, fault: Fault | None, now: float
 ) -> None:
-    """Note what the full check has found; with a fault the version is withdrawn."""
-    _set(db, version_id, full_check=outcome, full_report=report)
+    """Note what the full check has found; with a fault the version is withdrawn.
+
+    In a final, its team would lose all meetings that are left, so the check is made again after the final instead.
+    """
     version = get_version(db, version_id)
+    if fault is not None and _is_final(db):
+        restart_full_check(db, version_id)
+        return
+    _set(db, version_id, full_check=outcome, full_report=report)
     log.note(db, log.LEAGUE, "full-check", now, version.label, outcome=outcome)
     if fault is not None and version.state == "accepted":
         withdraw_version(db, version_id, fault, now)

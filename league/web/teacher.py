@@ -83,8 +83,8 @@ class _Number:
         if not self.least <= value <= self.most:
             raise RefusedError(
                 "bad-number",
-                f"{self.de}: Erwartet wird eine Zahl von {self.least:g} bis {self.most:g}.",
-                f"{self.en}: expected a number from {self.least:g} to {self.most:g}.",
+                f"{self.de}: Erwartet wird eine Zahl von {str(self.least).replace('.', ',')} bis {self.most}.",
+                f"{self.en}: expected a number from {self.least} to {self.most}.",
             )
         return value
 

@@ -400,9 +400,7 @@ def test_disk_that_becomes_full_is_said_and_nothing_stays(league: League, tmp_pa
     write_backup(league.database, tmp_path / "backup.sqlite")
     new = tmp_path / "new"
     new.mkdir()
-    run = subprocess.run(
-        [sys.executable, "-P", "-c", FILL, str(tmp_path)], capture_output=True, text=True, check=False
-    )
+    run = subprocess.run([sys.executable, "-P", "-c", FILL, str(tmp_path)], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     lines = run.stdout.splitlines()
     assert len(lines) == 4

@@ -111,6 +111,17 @@ def test_a_withdrawn_or_removed_version_makes_room_for_an_older_one(league: Leag
     assert active_number(league, team) is None
 
 
+def test_a_full_check_changes_no_final_and_is_made_after_it(league: League) -> None:
+    version = league.accept(league.add_team("Hasen"))
+    league(begin_full_check, version.id)
+    league(change_settings, stage="final")
+    league(finish_full_check, version.id, "failed", {"steps": 3}, FAULT, NOON)
+    assert league(get_version, version.id).state == "accepted"
+    assert league(versions_to_check_fully) == []
+    league(change_settings, stage="practice")
+    assert [each.id for each in league(versions_to_check_fully)] == [version.id]
+
+
 def test_a_team_discards_what_does_not_play(league: League) -> None:
     team = league.add_team("Hasen")
     first, second = league.accept(team), league.accept(team)
