@@ -306,7 +306,8 @@ def test_restore_that_fails_at_any_step_leaves_the_league_as_it_was(tmp_path: Pa
 
 def kill_at_every_step(folder: Path) -> None:
     """Let processes restore a backup, each of which is killed one step later."""
-    assert sys.platform != "win32"
+    if sys.platform == "win32":
+        raise NotImplementedError
     backup, league, fingerprint = two_leagues(folder)
     there = now = state_of(league)
     assert there == (["Igel"], fingerprint)
