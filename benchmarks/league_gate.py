@@ -60,7 +60,7 @@ from spielleiter.league.settings import change_settings
 from spielleiter.league.teams import add_teams, set_allows_helpers
 from spielleiter.league.versions import add_upload, finish_check
 from tests.contest.packages import Planted, make_package
-from tests.league.remote_league import LOOPBACK, RemoteLeague, open_remote_league
+from tests.league.remote_league import LOOPBACK, Cable, RemoteLeague, open_remote_league
 
 POSITION: Final = 8 * 1024
 """Bytes of a position: those of Blokus have 4 to 15 KiB."""
@@ -201,51 +201,6 @@ async def measure_gate(counts: Sequence[int], rate: float, seconds: float) -> No
 
 
 # -- a pulled plug ----------------------------------------------------------------------------------------------------
-
-
-class Cable:
-    """Forwards connections to `port` of this machine; while it is cut, it forwards nothing and closes nothing."""
-
-    def __init__(self, port: int) -> None:
-        self.port = 0
-        self._to = port
-        self._connections = trio.CancelScope()
-        self._is_cut = False
-
-    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
-        """Forward until cancelled."""
-        listeners = await trio.open_tcp_listeners(0, host=LOOPBACK)
-        self.port = listeners[0].socket.getsockname()[1]
-        task_status.started()
-        while True:
-            with trio.CancelScope() as self._connections:
-                async with trio.open_nursery() as nursery:
-                    while True:
-                        nursery.start_soon(self._forward, await listeners[0].accept())
-
-    def cut(self) -> None:
-        """Pull the plug."""
-        self._is_cut = True
-
-    def plug(self) -> None:
-        """Put it in again; the connections of before are closed."""
-        self._is_cut = False
-        self._connections.cancel()
-
-    async def _forward(self, near: trio.SocketStream) -> None:
-        async def pump(source: trio.SocketStream, target: trio.SocketStream) -> None:
-            try:
-                while data := await source.receive_some():
-                    if self._is_cut:
-                        await trio.sleep_forever()
-                    await target.send_all(data)
-                await target.send_eof()
-            except (trio.BrokenResourceError, trio.ClosedResourceError):
-                nursery.cancel_scope.cancel()
-
-        async with near, await trio.open_tcp_stream(LOOPBACK, self._to) as far, trio.open_nursery() as nursery:
-            nursery.start_soon(pump, near, far)
-            nursery.start_soon(pump, far, near)
 
 
 class Attempt:

@@ -163,6 +163,57 @@ async def play_pair(lease: Lease, folder: Path, local: str = "builtin:random", *
     return records
 
 
+class Cable:
+    """Forwards connections to `port` of this machine, up to 64 KiB each `pause` seconds.
+
+    While it is cut, it forwards nothing and closes nothing.
+    """
+
+    def __init__(self, port: int, pause: float = 0.0) -> None:
+        self.port = 0
+        self._to = port
+        self._pause = pause
+        self._connections = trio.CancelScope()
+        self._is_cut = False
+
+    async def run(self, *, task_status: trio.TaskStatus[None] = trio.TASK_STATUS_IGNORED) -> None:
+        """Forward until cancelled."""
+        [listener] = await trio.open_tcp_listeners(0, host=LOOPBACK)
+        self.port = listener.socket.getsockname()[1]
+        task_status.started()
+        async with listener:
+            while True:
+                with trio.CancelScope() as self._connections:
+                    async with trio.open_nursery() as nursery:
+                        while True:
+                            nursery.start_soon(self._forward, await listener.accept())
+
+    def cut(self) -> None:
+        """Pull the plug."""
+        self._is_cut = True
+
+    def plug(self) -> None:
+        """Put it in again; the connections of before are closed."""
+        self._is_cut = False
+        self._connections.cancel()
+
+    async def _forward(self, near: trio.SocketStream) -> None:
+        async def pump(source: trio.SocketStream, target: trio.SocketStream) -> None:
+            try:
+                while data := await source.receive_some(64 * 1024):
+                    await trio.sleep(self._pause)
+                    if self._is_cut:
+                        await trio.sleep_forever()
+                    await target.send_all(data)
+                await target.send_eof()
+            except (trio.BrokenResourceError, trio.ClosedResourceError):
+                nursery.cancel_scope.cancel()
+
+        async with near, await trio.open_tcp_stream(LOOPBACK, self._to) as far, trio.open_nursery() as nursery:
+            nursery.start_soon(pump, near, far)
+            nursery.start_soon(pump, far, near)
+
+
 class Stranger:
     """A TLS connection to the gate by somebody who does what he likes."""
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 import shlex
 import signal
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -20,7 +18,7 @@ from spielleiter.programs.sandbox.containers import ENGINES
 from spielleiter.programs.sandbox.pythons import python_inside
 from spielleiter.programs.sandbox.sandbox import BUBBLEWRAP, NONE
 from tests.contest.packages import Planted
-from tests.league.remote_league import LOOPBACK, RemoteLeague, open_remote_league, play_pair
+from tests.league.remote_league import Cable, RemoteLeague, open_remote_league, play_pair
 from tests.programs.sandbox.sandboxes import KINDS, make_sandbox
 
 pytestmark = pytest.mark.slow  # real processes and games
@@ -130,33 +128,12 @@ async def test_a_hostile_program_cannot_make_its_game_void(tmp_path: Path, attac
     assert record.winner == 1
 
 
-@asynccontextmanager
-async def open_slow_line(league: RemoteLeague, seconds: float) -> AsyncIterator[None]:
-    """Let PCs reach the gate over a relay that takes `seconds` for each 64 KiB that they send."""
-
-    async def copy(source: trio.SocketStream, target: trio.SocketStream, pause: float) -> None:
-        with suppress(trio.BrokenResourceError, trio.ClosedResourceError):
-            while data := await source.receive_some(64 * 1024):
-                await trio.sleep(pause)
-                await target.send_all(data)
-            await target.send_eof()
-
-    async def relay(pc: trio.SocketStream) -> None:
-        async with await trio.open_tcp_stream(LOOPBACK, league.gate.port) as gate, trio.open_nursery() as nursery:
-            nursery.start_soon(copy, gate, pc, 0)
-            await copy(pc, gate, seconds)
-
-    [listener] = await trio.open_tcp_listeners(0, host=LOOPBACK)
-    league.port = listener.socket.getsockname()[1]
-    async with trio.open_nursery() as nursery:
-        nursery.start_soon(trio.serve_listeners, relay, [listener])
-        yield
-        nursery.cancel_scope.cancel()
-
-
 async def test_a_program_that_writes_much_and_ends_is_judged_over_a_slow_line_too(tmp_path: Path) -> None:
     ending = Planted(start="for _ in range(40): os.write(2, b'x' * 100_000)\nos._exit(3)")
-    async with open_remote_league(tmp_path) as league, open_slow_line(league, 0.01):
+    async with open_remote_league(tmp_path) as league:
+        line = Cable(league.gate.port, pause=0.01)
+        await league.nursery.start(line.run)
+        league.port = line.port
         await league.start_helper()
         async with league.gate.lease(1, [league.program("bot", ending), None]) as lease:
             [record] = await play_pair(lease, tmp_path, games=1)
