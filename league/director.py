@@ -387,10 +387,7 @@ class Director:
             return
         except (NotCheckedError, trio.TooSlowError, OSError) as error:
             self._attempts[version.id] += 1
-            is_machines_fault = isinstance(error, OSError | NotCheckedError) and getattr(
-                error, "is_machines_fault", True
-            )
-            if is_machines_fault or self._attempts[version.id] < SHORT_ATTEMPTS:
+            if _is_machines_fault(error) or self._attempts[version.id] < SHORT_ATTEMPTS:
                 self._tell_failure(f"check of {version.label}: {str(error) or 'it was not done in time'}")
                 self._postpone(-version.id)
                 await self._change(versions.restart_check, version.id)
@@ -707,7 +704,7 @@ class Director:
                 except MissingPackageError:  # it was removed meanwhile
                     continue
                 except (NotCheckedError, OSError) as error:
-                    if getattr(error, "is_machines_fault", True):
+                    if _is_machines_fault(error):
                         has_failed = True
                         self._tell_failure(f"{version.label}: {error}")
                     else:
@@ -834,6 +831,11 @@ def _read_table(db: Connection, day: str) -> tuple[list[Version], list[PairingRe
         games.pairing_results(db),
         rating_history.ratings_before(db, day),
     )
+
+
+def _is_machines_fault(error: Exception) -> bool:
+    """Whether a program could not be examined because of this machine, and not because of its package."""
+    return error.is_machines_fault if isinstance(error, NotCheckedError) else isinstance(error, OSError)
 
 
 def _day(now: float) -> str:

@@ -34,7 +34,6 @@ from spielleiter.league.gate_messages import (
     MAX_HELLO,
     MAX_RUN_MESSAGE,
     MAX_STALL,
-    PING_INTERVAL,
     PROTOCOL,
     Allow,
     AllowedHelper,
@@ -93,6 +92,8 @@ FAILURE_PAUSE: Final = 2.0
 """Seconds for which a peer that is not served keeps its place among them, so handshakes without end cost little."""
 JOIN_PAUSE: Final = 1.0
 """Seconds between two times that PCs with one code join."""
+PING_INTERVAL: Final = 0.25
+"""Seconds between two questions to a PC whether it is still there."""
 SILENCE_TIMEOUT: Final = 10.0
 """Seconds after which a PC that answers nothing is gone."""
 CONNECT_TIMEOUT: Final = 10.0

@@ -25,12 +25,11 @@ MAX_RUN_MESSAGE: Final = MAX_CHUNK + 1024
 MAX_CONNECTIONS: Final = 4
 """The most connections of one program at a time; it needs one."""
 MAX_CONNECTIONS_PER_RUN: Final = 64
-PING_INTERVAL: Final = 0.25
-"""Seconds between two questions to a PC whether it is still there."""
 MAX_STALL: Final = 0.75
 """Seconds for which a PC may let a question wait in a game that counts.
 
-A longer silence is noticed if it lasts for PING_INTERVAL more, which is half of the contest's time for a move together.
+A longer silence is noticed if it lasts for PING_INTERVAL (gate.py) more. Together, that is half of the contest's time
+for a move.
 """
 
 SEAT_VARIABLE: Final = "SPIELLEITER_LEAGUE_SEAT"
@@ -78,7 +77,7 @@ class OpenGate(msgspec.Struct, frozen=True, tag=True):
     port: int
     certificate: str
     """The path of the file with certificate and key."""
-    max_stall: float = MAX_STALL
+    max_stall: float
     """Seconds for which a PC may let a question wait in a game that counts."""
 
 

@@ -608,6 +608,7 @@ class _RemoteRun:
     async def _accept(self, nursery: trio.Nursery) -> None:
         """Relay the connections of the program, within the limits."""
         listener = await self._run.listener()
+        assert self._program is not None
         for number in range(MAX_CONNECTIONS_PER_RUN):
             while True:
                 sock = (await accept(listener)).socket
@@ -617,7 +618,7 @@ class _RemoteRun:
             sock.setblocking(False)
             stream = trio.SocketStream(trio.socket.from_stdlib_socket(sock))
             to_program, data = trio.open_memory_channel[bytes](MAX_BUFFERED)
-            if self._program is not None and self._program.gone.is_set():
+            if self._program.gone.is_set():
                 to_program.close()
             self._to_program[number] = to_program
             self._has_connected = True

@@ -76,6 +76,11 @@ class LeagueSettings(msgspec.Struct, frozen=True, kw_only=True):
     setup_code_hash: str = ""
     """Of the code that the terminal shows until there is a password."""
 
+    @property
+    def has_final(self) -> bool:
+        """Whether there is a final, which is being played or over, with the versions that it began with."""
+        return self.stage in {"final", "over"}
+
 
 SECRETS: Final = frozenset({"teacher_password_hash", "spectator_token", "setup_code_hash"})
 """The settings that no export contains."""

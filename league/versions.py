@@ -229,7 +229,7 @@ def versions_to_check_fully(db: Connection) -> list[Version]:
 
     There are none in a final, which no check may change any more.
     """
-    if _is_final(db):
+    if load_settings(db).has_final:
         return []
     columns = schema.versions.c
     wanted = _VERSIONS.where(columns.state == "accepted", columns.full_check == "waiting", columns.team_id.is_not(None))
@@ -255,11 +255,6 @@ _VERSIONS: Final = _query()
 
 
 # -- checks ---------------------------------------------------------------------------------------------------------
-
-
-def _is_final(db: Connection) -> bool:
-    """Whether there is a final with the versions that it began with."""
-    return load_settings(db).stage in {"final", "over"}
 
 
 def restart_checks(db: Connection) -> None:
@@ -304,7 +299,7 @@ def finish_check(db: Connection, version_id: int, fault: Fault | None, now: floa
     log.note(db, log.LEAGUE, "accept-version", now, version.label)
     active = active_version(db, version.team_id)
     # in a frozen league the newest upload that arrived in time still counts, until the final has begun with another one
-    if active is None or (active.number < version.number and not _is_final(db)):
+    if active is None or (active.number < version.number and not load_settings(db).has_final):
         _activate(db, version)
     return get_version(db, version_id)
 
@@ -322,7 +317,7 @@ def finish_full_check(
     In a final, its team would lose all meetings that are left, so the check is made again after the final instead.
     """
     version = get_version(db, version_id)
-    if fault is not None and _is_final(db):
+    if fault is not None and load_settings(db).has_final:
         restart_full_check(db, version_id)
         return
     _set(db, version_id, full_check=outcome, full_report=report)

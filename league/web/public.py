@@ -155,7 +155,7 @@ def public_routes(visits: Visits) -> list[BaseRoute]:
     async def beamer(request: Request) -> Response:
         """The table, games that are being played and the final in turn, on a big screen."""
         visit = await visits.open(request, *EVERYBODY)
-        final = await database.read(bracket) if visit.settings.stage in {"final", "over"} else None
+        final = await database.read(bracket) if visit.settings.has_final else None
         rows = [row for row in visit.director.standings.rows if row.team_id is not None]
         count = len(rows)
         # one column as long as its rows are large there; beyond forty teams, the next forty are below these
